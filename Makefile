@@ -1,0 +1,114 @@
+# What one does with minutebook, from nothing but python3 and make.
+#
+# Each target makes the virtual environment that it needs under .venv/, once;
+# a second call only runs. PYTHON=python3.13 gives that version its own
+# environments. QUIET=1 says less. CI runs these very targets.
+
+PYTHON ?= python3
+EXTRAS ?= all
+QUIET ?=
+ARGS ?=
+# How many test processes; 0 runs them all in one, for a debugger.
+JOBS ?= 2
+# More arguments for pytest, and what to run in place of the whole suite.
+PYTEST_ARGS ?=
+COVERAGE_MIN ?= 95
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+ifneq ($(MAKECMDGOALS),)
+ifneq ($(filter-out help clean,$(MAKECMDGOALS)),)
+PYTHON_VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+ifeq ($(PYTHON_VERSION),)
+$(error "$(PYTHON)" does not run here; name another one: make $(MAKECMDGOALS) PYTHON=/path/to/python3)
+endif
+ifneq ($(filter 2.% 3.0 3.1 3.2 3.3 3.4 3.5 3.6 3.7 3.8 3.9 3.10,$(PYTHON_VERSION)),)
+$(error minutebook needs Python 3.11 or newer, and "$(PYTHON)" is $(PYTHON_VERSION); name another one: make $(MAKECMDGOALS) PYTHON=python3.11)
+endif
+endif
+endif
+
+comma := ,
+empty :=
+space := $(empty) $(empty)
+
+# The environment of the tests is named after its extras: "dev" has them all,
+# "core" none, so that neither can stand in for the other.
+EXTRAS_NAME := $(subst $(space),-,$(strip $(subst $(comma),$(space),$(EXTRAS))))
+TEST_NAME := $(if $(EXTRAS_NAME),$(if $(filter all,$(EXTRAS_NAME)),dev,dev-$(EXTRAS_NAME)),core)
+
+RUN := .venv/run-$(PYTHON_VERSION)
+DEV := .venv/dev-$(PYTHON_VERSION)
+TEST := .venv/$(TEST_NAME)-$(PYTHON_VERSION)
+DOCS := .venv/docs-$(PYTHON_VERSION)
+RUN_PY := $(RUN)/bin/python
+DEV_PY := $(DEV)/bin/python
+TEST_PY := $(TEST)/bin/python
+DOCS_PY := $(DOCS)/bin/python
+
+# What each environment holds. The environment's name is the target's stem.
+packages_run := .
+packages_dev := .[all,test,check,bench]
+packages_core := .[test]
+packages_docs := .[docs]
+packages_$(TEST_NAME) ?= .[$(subst $(space),$(comma),$(strip $(subst $(comma),$(space),$(EXTRAS)))),test]
+
+PYTEST := $(TEST_PY) -m pytest -n $(JOBS) $(if $(QUIET),-q,) $(PYTEST_ARGS)
+# Without the extras a part of src cannot run, so the gate stands only with them all.
+COVERAGE := $(if $(filter all,$(EXTRAS_NAME)),--cov --cov-branch --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE_MIN),)
+CHECKED := $(wildcard src tests benchmarks examples)
+
+.PHONY: help run test test-crash fuzz check format bench docs clean
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+run: $(RUN)/.stamp ## compact the example session; ARGS="inspect PATH" runs that command line
+ifeq ($(strip $(ARGS)),)
+	@$(RUN_PY) examples/demo.py
+else
+	@$(RUN)/bin/minutebook $(ARGS)
+endif
+
+test: $(TEST)/.stamp ## run the whole suite with coverage; EXTRAS= without the extras
+	@$(PYTEST) $(COVERAGE)
+
+test-crash: $(TEST)/.stamp ## run the crash tests alone, and search longer
+	@MINUTEBOOK_CRASH=long $(PYTEST) -m crash
+
+fuzz: $(TEST)/.stamp ## run the property tests on new random cases, many of them
+	@MINUTEBOOK_HYPOTHESIS=fuzz $(PYTEST) -m hypothesis
+
+check: $(DEV)/.stamp ## check format, lint, types and the floors
+	@$(DEV_PY) -m ruff format --check $(if $(QUIET),--quiet,) $(CHECKED)
+	@$(DEV_PY) -m ruff check $(if $(QUIET),--quiet,) $(CHECKED)
+	@$(DEV_PY) -m mypy $(CHECKED)
+	@$(DEV)/bin/lint-imports --no-logo
+
+format: $(DEV)/.stamp ## format the code and mend what can be mended
+	@$(DEV_PY) -m ruff check --fix-only --quiet $(CHECKED)
+	@$(DEV_PY) -m ruff format $(if $(QUIET),--quiet,) $(CHECKED)
+
+bench: $(DEV)/.stamp ## measure; ARGS passes arguments
+	@$(DEV_PY) -m benchmarks $(ARGS)
+
+docs: $(DOCS)/.stamp ## build the documentation into build/site
+	@NO_MKDOCS_2_WARNING=1 $(DOCS_PY) -m mkdocs build --strict --site-dir build/site $(if $(QUIET),--quiet,)
+
+clean: ## remove all that these targets have made
+	rm -rf .venv build dist .coverage .coverage.* .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# An environment is older than its stamp only while neither of the two files
+# that say what is in it has changed; then it is brought up to date in place.
+.venv/%-$(PYTHON_VERSION)/.stamp: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo 'make: $(PYTHON) cannot make virtual environments: it has no venv or ensurepip.' >&2; \
+	  echo 'make: On Debian and Ubuntu: apt install python3-venv (or python$(PYTHON_VERSION)-venv)' >&2; \
+	  exit 1; }
+	@$(if $(QUIET),:,echo 'making $(@D) ($(packages_$*))')
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --quiet --disable-pip-version-check -c constraints.txt -e '$(packages_$*)'
+	@touch $@
