@@ -1,0 +1,1 @@
+"""How many tokens a request takes: estimated, by kind, against a window. Pure, no I/O."""
