@@ -28,18 +28,19 @@ REFUSED = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 _encoder = msgspec.json.Encoder()
 _message_decoder = msgspec.json.Decoder(Message)
-_special_decoder = msgspec.json.Decoder(Special)
+special_decoder = msgspec.json.Decoder(Special)
+"""Decodes a special record's line, fast and strict; `decode` raises one of `REFUSED`."""
 decode_message = _message_decoder.decode
 """Decode a message's line, fast and strict; raises one of `REFUSED`."""
 
 
 def decode_special(line: bytes) -> Special:
     """Decode a special record's line, fast and strict; raises one of `REFUSED`."""
-    record: Special = _special_decoder.decode(line)
+    record: Special = special_decoder.decode(line)
     return record
 
 
-def checksum(data: bytes, running: int = 0) -> str:
+def checksum(data: bytes | memoryview, running: int = 0) -> str:
     """Give the check sum that guards batches and names rotations, as `crc32:xxxxxxxx`.
 
     CRC-32 because it guards against torn and lost blocks, not against an attacker, and
@@ -214,7 +215,13 @@ def has_seq(line: bytes) -> bool:
     try:
         seq = _numbered_decoder.decode(line).seq
     except REFUSED:
-        return False
+        # A line that only the slow path of `lines` can read.
+        text = line.decode("utf-8", "surrogateescape")
+        try:
+            record = from_object(json.JSONDecoder(strict=False).decode(text))
+        except (ValueError, RecursionError):
+            return False
+        seq = record.seq if isinstance(record, Message) else None
     return seq is not None and 0 < seq < SEQ_LIMIT
 
 

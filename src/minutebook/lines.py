@@ -9,6 +9,8 @@ it accepts; what it refuses is tried once more by the slow path below.
 from __future__ import annotations
 
 import json
+from itertools import accumulate, count, pairwise
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -23,12 +25,12 @@ from minutebook.codec import (
     decode_special,
     from_object,
     is_ours,
+    special_decoder,
 )
-from minutebook.messages import Message
-from minutebook.records import Batch, Record
+from minutebook.records import Batch, Checkpoint, Record, SystemPrompt, Tag, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 BATCH_PREFIX = b'{"role":"_batch"'
 BOM = b"\xef\xbb\xbf"
@@ -36,9 +38,12 @@ RESCUE_FREE_BYTES = 1 << 20
 """How many bytes of one bad line are tried again in any case, in search of a good record."""
 RESCUE_FACTOR = 8
 """And how many times a longer line's length; both bound a hostile line's time."""
+PROBLEMS_SINGLE = 1_000
+"""How many problems are told one by one; lines of a few bytes would take many times their size."""
 WASTE_LIMIT_BYTES = 64 << 20
 """How many bytes of failing batches are summed before further ones fail unread."""
 
+_COMMON = frozenset({SystemPrompt, Checkpoint, Usage, Tag})
 _json = json.JSONDecoder(strict=False)
 
 
@@ -50,7 +55,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     byte: int
     """Where the line begins in the file, from 0."""
     bytes: int
-    """How many bytes it takes; of a rescued line what stands before the good record."""
+    """How many bytes it takes; of a rescued line what is not the good record."""
     kind: str
     """`bad`, `torn`, `mended`, `glued`, `rescued`, `batch`, or a word of a format's reader."""
     what: str
@@ -66,11 +71,12 @@ class Entry(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Consecutive messages with nothing between them, read in one go."""
+    """Consecutive records, read in one go; `_batch` records too, but none of lineage."""
 
-    messages: list[Message]
+    records: list[Record]
     starts: list[int]
-    ends: list[int]
+    """Where each begins, and one more: where the line behind the last one begins. A record's
+    bytes end one byte, the newline, before the next begins."""
 
 
 class Scanner:
@@ -125,60 +131,74 @@ class Scanner:
     def _lines(self, data: bytes, cut: int, *, final: bool) -> Iterator[Run | Entry]:
         """Give the records of `data[:cut]`: the hot loop of every opening.
 
-        Each name is bound outside of the loop and each line costs one decode, three appends
-        and two comparisons; `benchmarks` holds it beside the bare decode.
+        A line that is read fast costs a decode, an append and two comparisons; it adds exactly
+        one record to the run, so where each stands is worked out for all at once.
+        `benchmarks` holds this beside the bare decode.
         """
-        base = position = self.offset
-        pieces = data[:cut].split(b"\n")
+        base, before = self.offset, self.line
+        pieces = (data if cut == len(data) else data[:cut]).split(b"\n")
         tail = pieces.pop()
-        number, decode, special = self.line, decode_message, SPECIAL_PREFIXES
-        run = Run([], [], [])
-        messages, starts, ends = run
-        careful = self._failed is not None
+        decode, decode_other, special = decode_message, special_decoder.decode, SPECIAL_PREFIXES
+        records: list[Record] = []
+        take, first = records.append, 0
+        known, position = 0, base  # the line of that index begins at that byte
         for raw in pieces:
-            number += 1
-            start = position
-            position += len(raw) + 1
-            if not careful and not raw.startswith(special):
+            if self._failed is None:
                 try:
-                    message = decode(raw)
+                    if raw.startswith(special):
+                        record = decode_other(raw)
+                        kind = type(record)
+                        if kind in _COMMON:
+                            take(record)
+                            continue
+                        if isinstance(record, Batch):
+                            index = first + len(records)
+                            position += _length(pieces, known, index)
+                            known = index
+                            if self._pass_batch(record, data, raw, position, base):
+                                take(record)
+                                continue
+                    else:
+                        message = decode(raw)
+                        if message.role >= "a":
+                            take(message)
+                            continue
                 except REFUSED:
                     pass
-                else:
-                    if message.role >= "a":
-                        messages.append(message)
-                        starts.append(start)
-                        ends.append(position - 1)
-                        continue
-            if messages:
-                yield run
-                run = Run([], [], [])
-                messages, starts, ends = run
-            self.line = number
-            if not careful and not raw.startswith(BATCH_PREFIX):
-                try:
-                    record = decode_special(raw)
-                except REFUSED:
-                    pass
-                else:
-                    if type(record) is not Batch:
-                        yield Entry(record, start, position - 1)
-                    continue
-            if self._batch_waits(data, raw, start, position - base, final=final):
-                self.line = number - 1
-                self.offset = start
+            index = first + len(records)
+            if records:
+                yield _run(records, pieces[first:index], position - _length(pieces, first, known))
+                records = []
+                take = records.append
+            position += _length(pieces, known, index)
+            known, first = index, index + 1
+            after = position - base + len(raw) + 1
+            self.line = before + index + 1
+            if self._batch_waits(data, raw, position, after, final=final):
+                self.line -= 1
+                self.offset = position
                 return
-            yield from self._careful(raw, start, data, position - base)
-            careful = self._failed is not None
-        if messages:
-            yield run
-        self.line = number
+            yield from self._careful(raw, position, data, after)
+        if records:
+            yield _run(records, pieces[first:], position - _length(pieces, first, known))
+        self.line = before + len(pieces)
+        position += _length(pieces, known, len(pieces))
         if tail:
             self.line += 1
             yield from self._careful(tail, position, data, len(data), torn=True)
-            position += len(tail)
-        self.offset = position
+        self.offset = position + len(tail)
         self._keep(data[cut:])
+
+    def _pass_batch(self, batch: Batch, data: bytes, raw: bytes, start: int, base: int) -> bool:
+        """Check a batch that is there as a whole; True if its lines may be read as any others."""
+        after = start - base + len(raw) + 1
+        end = after + batch.bytes
+        if start < self._inside or batch.bytes <= 0 or end > len(data) or self._wasted:
+            return False
+        if checksum(memoryview(data)[after:end]) != batch.hash:
+            return False
+        self._inside = base + end
+        return True
 
     def _batch_waits(self, data: bytes, raw: bytes, start: int, after: int, *, final: bool) -> bool:
         """Tell whether the line opens a batch that goes on in the next piece; keep it then."""
@@ -187,7 +207,7 @@ class Scanner:
             return False
         if failed is not None and start < failed.end and failed.left > 0 and is_ours(raw):
             return False
-        batch = _as_batch(raw)
+        batch = _as_batch(raw[_glued(raw) :])
         if batch is None or after + batch.bytes <= len(data):
             return False
         begin = after - len(raw) - 1
@@ -216,13 +236,17 @@ class Scanner:
                     yield from _without_batches(others)
                     return
             self._close_failed(start)
-        batch = _as_batch(raw) if start >= self._inside else None
+        glued = _glued(raw)
+        batch = _as_batch(raw[glued:]) if start >= self._inside else None
         if batch is None:
             yield from self._slow(raw, start, torn=torn)
         else:
-            self._open_batch(batch, start, len(raw) + 1, data, after)
+            if glued:
+                yield from self._slow(raw[:glued], start)
+            if self._open_batch(batch, start + glued, len(raw) - glued + 1, data, after):
+                yield Entry(batch, start + glued, start + len(raw))
 
-    def _open_batch(self, batch: Batch, start: int, length: int, data: bytes, after: int) -> None:
+    def _open_batch(self, batch: Batch, start: int, length: int, data: bytes, after: int) -> bool:
         """Check a batch: its lines count if the next `bytes` bytes are there and unharmed."""
         end = after + batch.bytes
         # Hostile headers that each claim the rest of the file must not cost quadratic time.
@@ -230,10 +254,11 @@ class Scanner:
         whole = batch.bytes > 0 and end <= len(data) and affordable
         if whole and checksum(data[after:end]) == batch.hash:
             self._inside = start + length + batch.bytes
-            return
+            return True
         self._wasted += min(max(batch.bytes, 0), len(data) - after)
         stop = start + length + max(batch.bytes, 0)
         self._failed = _FailedBatch(start, stop, batch.n, self.line, batch.n)
+        return False
 
     def _close_failed(self, end: int) -> None:
         """Report the failed batch, now that it is known where it ends."""
@@ -259,11 +284,38 @@ class Scanner:
         if torn and not found:
             notes = [("torn", f"last line is torn: {len(raw)} bytes without their end")]
         for kind, what in notes:
-            size = found[0].start - start if kind == "rescued" else len(raw)
-            self.problems.append(
-                Problem(line=self.line, byte=start, bytes=size, kind=kind, what=what)
-            )
+            size = len(raw)
+            if kind == "rescued":
+                size -= found[0].end - found[0].start
+            self._note(Problem(line=self.line, byte=start, bytes=size, kind=kind, what=what))
         yield from _without_batches(found)
+
+    def _note(self, problem: Problem) -> None:
+        """Add a problem; where there are very many, bad lines in a row become one."""
+        if len(self.problems) >= PROBLEMS_SINGLE and problem.kind == "bad":
+            last = self.problems[-1]
+            if last.kind == "bad" and last.byte + last.bytes + 1 == problem.byte:
+                self.problems[-1] = Problem(
+                    line=last.line,
+                    byte=last.byte,
+                    bytes=problem.byte + problem.bytes - last.byte,
+                    kind="bad",
+                    what=f"{problem.line - last.line + 1} lines in a row are no records",
+                )
+                return
+        self.problems.append(problem)
+
+
+def _length(pieces: Sequence[bytes], first: int, stop: int) -> int:
+    """Give how many bytes the lines from one index to another take, newlines included."""
+    if first > stop:
+        return -_length(pieces, stop, first)
+    return sum(map(len, pieces[first:stop])) + stop - first
+
+
+def _run(records: list[Record], lines: Sequence[bytes], start: int) -> Run:
+    """Say where each record stands whose line is one of consecutive *lines*."""
+    return Run(records, list(map(add, accumulate(map(len, lines), initial=start), count())))
 
 
 def scan(data: bytes) -> tuple[list[Entry], list[Problem]]:
@@ -274,11 +326,13 @@ def scan(data: bytes) -> tuple[list[Entry], list[Problem]]:
 
 
 def flatten(found: Iterable[Run | Entry]) -> Iterator[Entry]:
-    """Give what a scanner found one record at a time."""
+    """Give what a scanner found one record at a time, `_batch` records left out."""
     for item in found:
         if isinstance(item, Run):
-            yield from map(Entry, item.messages, item.starts, item.ends)
-        else:
+            for record, (start, behind) in zip(item.records, pairwise(item.starts), strict=True):
+                if type(record) is not Batch:
+                    yield Entry(record, start, behind - 1)
+        elif type(item.record) is not Batch:
             yield item
 
 
@@ -295,6 +349,11 @@ class _FailedBatch(NamedTuple):
 def _without_batches(found: Iterable[Entry]) -> Iterator[Entry]:
     """Leave out `_batch` lines that open no batch: glued to something, or inside of one."""
     return (entry for entry in found if type(entry.record) is not Batch)
+
+
+def _glued(raw: bytes) -> int:
+    """Tell where a `_batch` record begins that stands behind something else on its line."""
+    return max(0, raw.rfind(BATCH_PREFIX))
 
 
 def _as_batch(raw: bytes) -> Batch | None:
@@ -322,6 +381,12 @@ def _entries(raw: bytes, start: int, notes: list[tuple[str, str]]) -> Iterator[E
         yield plain
         return
     if b"\0" in body:
+        whole = _before_zeros(body, begin)
+        if whole is not None:
+            zeros = begin + len(body) - whole.end
+            notes.append(("rescued", f"{zeros} NUL bytes stand behind a good record"))
+            yield whole
+            return
         zeros = body.count(b"\0")
         notes.append(("bad", f"{len(body)} bytes, {zeros} of them NUL, are no record"))
     else:
@@ -338,6 +403,12 @@ def _entries(raw: bytes, start: int, notes: list[tuple[str, str]]) -> Iterator[E
     if rescued is not None:
         notes[-1] = ("rescued", f"{rescued.start - begin} damaged bytes before a good record")
         yield rescued
+
+
+def _before_zeros(body: bytes, begin: int) -> Entry | None:
+    """Give a whole record behind which nothing but zeros were left of what came next."""
+    ended = body.rstrip(b"\0")
+    return _plain(ended, begin) if b"\0" not in ended else None
 
 
 def _plain(body: bytes, begin: int) -> Entry | None:

@@ -168,7 +168,7 @@ def assistant(
     value = as_content(content)
     if thinking:
         rest = (TextPart(value),) if isinstance(value, str) and value else value or ()
-        value = (ThinkPart(thinking), *rest)  # type: ignore[misc]
+        value = (ThinkPart(thinking), *rest)
     return Message(
         role="assistant",
         content=value,

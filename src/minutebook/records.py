@@ -70,6 +70,8 @@ class Usage(Struct, frozen=True, gc=False, omit_defaults=True, tag_field="role",
     model: str | None = None
     estimated: bool = False
     """True after a compaction: counted by us, not exact, not for calibration."""
+    learned: list[list[int]] | None = None
+    """What was learned of the provider's counting before a compaction; see `calibration`."""
 
 
 class Compaction(
