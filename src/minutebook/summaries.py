@@ -1,0 +1,98 @@
+"""Having a model write the summary of a compaction, before the compaction itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
+
+from minutebook.compaction.plan import Written
+from minutebook.events import SummaryAttempted
+
+if TYPE_CHECKING:
+    from minutebook.compaction.plan import Request
+    from minutebook.companions import Companions
+    from minutebook.context import Context
+    from minutebook.messages import Message
+    from minutebook.models.chain import Attempt
+    from minutebook.reports import Measures
+
+
+class Summary(Struct, frozen=True, kw_only=True):
+    """What came of asking the models."""
+
+    request: Request
+    """What it was asked for: the history of that moment."""
+    written: Written | None
+    """None if no model wrote anything that is a summary: the digest takes its place."""
+    model: str = ""
+    detail: str = ""
+    """One sentence for the report."""
+    usage: dict[str, int] | None = None
+    """What all calls used, those that failed among them."""
+
+
+def rebased(summary: Summary, context: Context) -> tuple[Request, tuple[Message, ...]] | None:
+    """Give the request with its summary, and the messages that have come since.
+
+    None if there is no summary, or the history that it was written for is not the beginning
+    of the present one any more, or other messages are pinned now.
+    """
+    request, history = summary.request, context.history
+    count = len(request.history)
+    same = all(one is other for one, other in zip(request.history, history, strict=False))
+    if summary.written is None or count > len(history) or not same:
+        return None
+    if context.pins != request.pins:
+        return None
+    return structs.replace(request, summary=summary.written), history[count:]
+
+
+async def summarise(
+    request: Request, measures: Measures, companions: Companions, instructions: str
+) -> Summary | None:
+    """Ask the session's models for the summary that a compaction of *request* needs.
+
+    None if there are no models or no summary is needed. Each call is an event. Nothing but
+    cancellation is raised.
+    """
+    if not companions.summarizers:
+        return None
+    # Imported by the first compaction that asks a model: most programs never do.
+    from minutebook.compaction.asking import summary_task
+    from minutebook.compaction.digest.write import digest
+    from minutebook.models.chain import write_summary
+
+    asked = summary_task(request, measures.estimated, measures.policy, forced=True)
+    if asked is None:
+        return None
+    further = tuple(filter(None, (*companions.instructions, instructions)))
+    task = structs.replace(asked.task, further=further, prompt=companions.prompt)
+
+    def told(attempt: Attempt) -> None:
+        companions.emit(
+            SummaryAttempted(
+                model=attempt.model,
+                outcome=attempt.kind or attempt.outcome,
+                reason=attempt.reason,
+                tokens=attempt.spent.tokens,
+            )
+        )
+
+    written = await write_summary(
+        task,
+        companions.summarizers,
+        digest=lambda messages, budget: digest(
+            messages, budget, phrases=task.phrases, focus=task.focus
+        ),
+        on_attempt=told,
+        retries=companions.retries,
+    )
+    text = None if written.text is None else Written(text=written.text, covers=asked.covers)
+    return Summary(
+        request=request,
+        written=text,
+        model=written.model,
+        detail=written.detail,
+        usage=written.spent.record(),
+    )

@@ -1,0 +1,215 @@
+"""Compaction of a session: who is asked, who is told, and what stays when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from minutebook import assistant, call, tool, user
+from minutebook.compaction.replies import SummaryReply
+from minutebook.compaction.task import SummaryRequest
+from minutebook.companions import Companions, Task
+from minutebook.errors import CompactionFailed, CompactionVetoed, ContextOverflow
+from minutebook.events import (
+    CompactionBegun,
+    CompactionCommitted,
+    CompactionEnded,
+    Event,
+    StepTaken,
+    SummaryAttempted,
+)
+from minutebook.hooks import Answer, Hooks, PostCompact, PreCompact
+from minutebook.models.summarizer import FunctionSummarizer
+from minutebook.reports import Compacted, Settings
+from minutebook.session import Session
+from minutebook.store.memory import MemoryStore, Shelf
+
+WINDOW = 4_000
+
+
+async def session_with(
+    companions: Companions, *, turns: int = 12, window: int = WINDOW, said: int = 1
+) -> Session:
+    """Give a session on a shelf with some turns of work in it, and so much said in each."""
+    settings = Settings.of(
+        window=window, model=None, tools=(), max_output=500, preset_name="default"
+    )
+    store = await MemoryStore.open(Shelf())
+    session = Session(store, settings, companions=companions, clock=lambda: 5.0)
+    session.replay()
+    for number in range(turns):
+        await session.append(
+            user(f"please look at module {number}.py"),
+            assistant("I read it.", tool_calls=[call(f"c{number}", "read_file")]),
+            tool(f"c{number}", f"def function_{number}():\n    return {number}\n" * 40),
+            assistant(f"function_{number} returns {number}, which is right. " * said),
+        )
+    return session
+
+
+async def first_of(asked: asyncio.Event, running: asyncio.Future[Compacted]) -> None:
+    """Wait until the model is asked; fail at once where the compaction ends without that."""
+    waiting = asyncio.ensure_future(asked.wait())
+    await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
+    assert asked.is_set() or await running is None
+
+
+async def test_begin_and_end_pair_and_hooks_are_told_once() -> None:
+    """An applied compaction is begun, stepped, committed; the hooks hear of both sides."""
+    heard: list[Event] = []
+    asked: list[PreCompact] = []
+    told: list[PostCompact] = []
+    hooks = Hooks(before=(asked.append,), after=(told.append,))
+    session = await session_with(Companions(hooks=hooks, listeners=(heard.append,)))
+
+    done = await session.compact("the return values")
+
+    assert done.changed
+    assert isinstance(heard[0], CompactionBegun)
+    assert isinstance(heard[-1], CompactionCommitted)
+    assert all(isinstance(event, StepTaken) for event in heard[1:-1])
+    assert done.tokens_after < done.tokens_before
+    assert [details.focus for details in asked] == ["the return values"]
+    assert [(details.outcome, details.tokens_after) for details in told] == [
+        ("applied", done.tokens_after)
+    ]
+
+
+async def test_a_veto_changes_nothing_and_is_told() -> None:
+    """A hook's no is obeyed, named, and the log stays byte for byte."""
+    heard: list[Event] = []
+    told: list[PostCompact] = []
+
+    def never(_details: PreCompact) -> Answer:
+        return Answer(veto="not now")
+
+    hooks = Hooks(before=(never,), after=(told.append,))
+    session = await session_with(Companions(hooks=hooks, listeners=(heard.append,)))
+    before = b"".join(session.store.pieces())
+
+    with pytest.raises(CompactionVetoed, match="not now") as raised:
+        await session.compact()
+
+    assert raised.value.hook == "never"
+    assert b"".join(session.store.pieces()) == before
+    assert heard == [CompactionEnded(trigger="manual", outcome="vetoed", reason="not now")]
+    assert [details.outcome for details in told] == ["skipped"]
+
+
+async def test_a_veto_at_the_limit_is_passed_on_and_at_the_trigger_is_not() -> None:
+    """Where the request may be sent it is sent; where not, the hook is named."""
+    hooks = Hooks(before=(lambda _details: Answer(veto="no"),))
+    session = await session_with(Companions(hooks=hooks))
+
+    with pytest.raises(CompactionVetoed):
+        await session.fit()
+
+    roomy = await session_with(Companions(hooks=hooks), window=session.used + 900)
+    view = await roomy.fit()
+    assert len(view.messages) == 48
+    explained = roomy.explain()
+    assert explained is not None
+    assert (explained.due, explained.compacted) == ("trigger", None)
+
+
+async def test_what_fails_is_told_as_refused() -> None:
+    """A request that cannot be made to fit ends in `refused`, and nothing is changed."""
+    heard: list[Event] = []
+    session = await session_with(Companions(listeners=(heard.append,)), turns=1, window=300)
+    await session.pin(3)
+    before = b"".join(session.store.pieces())
+
+    with pytest.raises(ContextOverflow):
+        await session.fit()
+
+    assert b"".join(session.store.pieces()) == before
+    assert isinstance(heard[-1], CompactionEnded)
+    assert heard[-1].outcome == "refused"
+
+
+async def test_a_proposal_is_committed_only_while_the_session_is_the_same() -> None:
+    """`propose` changes nothing; `apply` refuses once the session has moved on."""
+    session = await session_with(Companions())
+    before = b"".join(session.store.pieces())
+
+    proposal = await session.propose()
+    assert b"".join(session.store.pieces()) == before
+    done = await session.apply(proposal)
+    assert done.changed
+    assert session.context.history[-1] == proposal.history[-1]
+
+    again = await session.propose()
+    await session.append(user("one more"))
+    with pytest.raises(CompactionFailed, match="moved on"):
+        await session.apply(again)
+
+
+async def test_a_model_writes_the_summary_and_messages_that_come_meanwhile_stay() -> None:
+    """The summary is asked for while the session goes on; what came since is kept behind it."""
+    heard: list[Event] = []
+    asked = asyncio.Event()
+    go_on = asyncio.Event()
+
+    async def write(request: SummaryRequest) -> SummaryReply:
+        asked.set()
+        await go_on.wait()
+        assert "function_0" in request.user
+        return SummaryReply(text="## Task\n- The user asks about modules 0 to 11 in turn.")
+
+    summarizer = FunctionSummarizer(write, window_tokens=50_000, name="scripted")
+    companions = Companions(summarizers=(summarizer,), listeners=(heard.append,))
+    session = await session_with(companions, said=30)
+
+    running = asyncio.ensure_future(session.compact())
+    await first_of(asked, running)
+    await session.append(user("and this came meanwhile"))
+    go_on.set()
+    done = await running
+
+    assert done.changed
+    assert session.context.history[-1].text == "and this came meanwhile"
+    summaries = [one for one in session.context.history if one.origin == "summary"]
+    assert "asks about modules 0 to 11" in summaries[0].text
+    attempts = [event for event in heard if isinstance(event, SummaryAttempted)]
+    assert [event.model for event in attempts] == ["scripted"]
+    assert session.context.lineage[-1].model == "scripted"  # type: ignore[union-attr]  # a compaction
+
+
+async def test_a_cancelled_summary_leaves_everything_as_it_was() -> None:
+    """Cancelled before the rewrite: nothing has happened, and the end is told."""
+    heard: list[Event] = []
+    asked = asyncio.Event()
+
+    async def write(_request: SummaryRequest) -> SummaryReply:
+        asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    summarizer = FunctionSummarizer(write, window_tokens=50_000)
+    session = await session_with(
+        Companions(summarizers=(summarizer,), listeners=(heard.append,)), said=30
+    )
+    before = b"".join(session.store.pieces())
+
+    running = asyncio.ensure_future(session.compact())
+    await first_of(asked, running)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert b"".join(session.store.pieces()) == before
+    assert isinstance(heard[-1], CompactionEnded)
+    assert heard[-1].outcome == "cancelled"
+
+
+async def test_the_snapshot_of_background_tasks_follows_compaction_revert_and_clear() -> None:
+    """After each the model reads which tasks still run."""
+    companions = Companions(background=lambda: [Task(id="t1", title="the long build")])
+    session = await session_with(companions)
+    mark = await session.checkpoint()
+
+    for rewrite in (session.compact, lambda: session.revert(mark), session.clear):
+        await rewrite()
+        assert "the long build" in session.context.history[-1].text
+        assert session.context.history[-1].origin == "notice"

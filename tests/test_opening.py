@@ -1,0 +1,77 @@
+"""The front door: what opening a session takes, refuses, and leaves on the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import minutebook
+from minutebook.errors import ConfigError, SessionLocked, StoreError
+
+
+def names(folder: Path) -> list[str]:
+    """List a folder."""
+    return [path.name for path in folder.iterdir()]
+
+
+async def test_a_new_session_is_described_with_its_first_write(tmp_path: Path) -> None:
+    """`session.json` appears with the log, and is what the next opening knows."""
+    folder = tmp_path / "a" / "first"
+
+    async with minutebook.open(folder, window=9_000, model="some-model", clock=lambda: 5.0) as one:
+        assert not (folder / "context.jsonl").exists()
+        await one.append(minutebook.user("hello"))
+    async with minutebook.open(folder) as again:
+        assert again.settings.window == 9_000
+        assert again.settings.model == "some-model"
+
+    described = msgspec.json.decode((folder / "session.json").read_bytes())
+    assert (described["id"], described["created"]) == ("first", 5.0)
+
+
+async def test_the_log_names_its_session(tmp_path: Path) -> None:
+    """The path of a `context.jsonl` opens the session that it belongs to."""
+    async with minutebook.open(tmp_path / "s") as session:
+        await session.append(minutebook.user("hello"))
+
+    async with minutebook.open(tmp_path / "s" / "context.jsonl", mode="r") as session:
+        assert [message.text for message in session.context.history] == ["hello"]
+
+
+async def test_what_makes_no_sense_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    """A wrong window or preset leaves no folder behind."""
+    for options in ({"window": 0}, {"max_output": -1}, {"preset": "none"}):
+        with pytest.raises(ConfigError):
+            async with minutebook.open(tmp_path / "s", **options):  # type: ignore[arg-type]
+                pytest.fail("it opened")
+
+    assert names(tmp_path) == []
+
+
+async def test_a_missing_session_is_not_made_unasked(tmp_path: Path) -> None:
+    """`create=False` and reading both need one that is there."""
+    for options in ({"create": False}, {"mode": "r"}):
+        with pytest.raises(StoreError, match="no such session"):
+            async with minutebook.open(tmp_path / "s", **options):  # type: ignore[arg-type]
+                pytest.fail("it opened")
+
+    assert names(tmp_path) == []
+
+
+async def test_the_lock_is_given_up_whatever_happens_inside(tmp_path: Path) -> None:
+    """One writer at a time; an error in the block frees the session."""
+
+    async def fail() -> None:
+        async with minutebook.open(tmp_path / "s"):
+            with pytest.raises(SessionLocked):
+                async with minutebook.open(tmp_path / "s"):
+                    pytest.fail("it opened")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+
+    async with minutebook.open(tmp_path / "s") as session:
+        await session.append(minutebook.user("hello"))

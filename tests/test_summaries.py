@@ -1,0 +1,53 @@
+"""A summary that was written before is used only where it still fits."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from minutebook.compaction.plan import Request, Written
+from minutebook.context import Context
+from minutebook.messages import replace, user
+from minutebook.records import Tag
+from minutebook.summaries import Summary, rebased
+
+WRITTEN = Written(text="all that was said", covers=frozenset({1}))
+
+
+def grown(count: int) -> Context:
+    """Give a context with so many messages."""
+    context = Context()
+    for seq in range(1, count + 1):
+        context.apply(replace(user(f"message {seq}"), seq=seq))
+    return context
+
+
+def summary_of(context: Context, written: Written | None = WRITTEN) -> Summary:
+    """Give a summary of all that a context holds."""
+    request = Request(history=context.history, pins=context.pins)
+    return Summary(request=request, written=written)
+
+
+def test_messages_that_came_since_are_told_apart() -> None:
+    """The request is the one of that moment, with its summary; what came since is beside it."""
+    context = grown(3)
+    summary = summary_of(context)
+    context.apply(replace(user("since"), seq=4))
+
+    found = rebased(summary, context)
+
+    assert found is not None
+    request, later = found
+    assert request == structs.replace(summary.request, summary=WRITTEN)
+    assert [message.text for message in later] == ["since"]
+
+
+def test_another_history_or_other_pins_drop_it() -> None:
+    """After a rewrite, a cut or a new pin nothing of it is used."""
+    context = grown(3)
+    summary = summary_of(context)
+
+    assert rebased(summary, grown(3)) is None
+    assert rebased(summary, grown(2)) is None
+    assert rebased(summary_of(context, None), context) is None
+    context.apply(Tag(seq=1, pin=True))
+    assert rebased(summary, context) is None
