@@ -1,16 +1,17 @@
-"""How far the token estimate is from o200k, by kind of text, and how fast it is.
+"""How well tokens are counted: beside o200k, on recorded sessions, and how fast.
 
-`python -m benchmarks.tokens [PATH ...]` measures the texts of this repository, of Python's
-standard library, of the sessions in ../shared/samples where they are there, and of the files
-and folders named. The exact counts come from the extra `tokens`; without it only the speed
-is shown.
+`python -m benchmarks.tokens [PATH ...]` prints four tables: the estimate's error against
+o200k by kind of text; the size of the next request on recorded sessions that carry usage; how
+long an estimate takes; and what is to be reached. Measured are the texts of this repository,
+of Python's standard library, the sessions in ../shared/samples where they are there, and the
+files and folders named. The exact counts come from the extra `tokens`; without it their table
+is left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
-import importlib
 import json
 import random
 import re
@@ -22,8 +23,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+from benchmarks.recorded import recorded
+from benchmarks.token_sessions import print_sessions, targets, walk_all
+from minutebook.errors import ConfigError
 from minutebook.messages import ImagePart, MediaUrl, user
 from minutebook.tokens.estimate import estimate_message, estimate_text
+from minutebook.tokens.exact import counter
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT.parent / "shared" / "samples"
@@ -41,33 +46,54 @@ _CIPHER = re.compile(r"[A-Za-z0-9+/=_-]{120}")
 _SUFFIX_KINDS = {".py": "python", ".js": "javascript", ".ts": "javascript", ".json": "json"}
 _SUFFIX_KINDS |= {".md": "markdown", ".rst": "markdown", ".txt": "text", ".toml": "toml"}
 
+KINDS = {
+    "English": ("docstrings", "markdown", "text"),
+    "code": ("python", "javascript"),
+    "JSON": ("json",),
+    "Chinese": ("chinese",),
+}
+"""The kinds of text that a target is set for, and how their names in the table end."""
+
 Text = tuple[str, str]
 """A kind and a text."""
+Counts = tuple[int, int, int]
+"""Of one text: exactly, by the estimate, by a quarter of its characters."""
+Target = tuple[str, float, float]
+"""A name, the figure, and the most that it may be, in percent."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print both tables; give the exit code."""
+    """Print the tables; give the exit code: 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tokens", description=__doc__)
     parser.add_argument("paths", nargs="*", type=Path, help="more files and folders to measure")
     paths = parser.parse_args(arguments).paths
+    wanted: list[Target] = []
     count = exact_counter()
     if count is None:
         print("no exact counts: o200k comes with  pip install 'minutebook[tokens]'")
     else:
-        print_errors(sorted(texts(paths)), count)
+        rows = measure(sorted(texts(paths)), count)
+        print_errors(rows)
+        wanted += text_targets(rows)
+    print()
+    walked = walk_all(recorded(SAMPLES))
+    if walked:
+        print_sessions(walked)
+        wanted += targets(walked)
+    else:
+        print("no recorded sessions: ../shared/samples is not there")
     print()
     print_speed()
-    return 0
+    print()
+    return print_targets(wanted)
 
 
 def exact_counter() -> Callable[[str], int] | None:
     """Give o200k's own counter; None where its package is not installed."""
     try:
-        quicktok = importlib.import_module("quicktok")
-    except ImportError:
+        return counter("o200k_base").count
+    except ConfigError:
         return None
-    encoding = quicktok.get_encoding("o200k_base")
-    return lambda text: int(encoding.count(text))
 
 
 def texts(paths: Sequence[Path]) -> Iterator[Text]:
@@ -142,13 +168,17 @@ def language(text: str) -> str:
     return "json" if text.lstrip()[:1] in {"{", "["} else "english and code"
 
 
-def print_errors(found: Sequence[Text], count: Callable[[str], int]) -> None:
-    """Print a line for each kind: how far one text and how far all together are off."""
-    rows: dict[str, list[tuple[int, int, int]]] = {}
+def measure(found: Sequence[Text], count: Callable[[str], int]) -> dict[str, list[Counts]]:
+    """Count each text in the three ways, by kind."""
+    rows: dict[str, list[Counts]] = {}
     for kind, text in found:
-        clean = text.encode("utf-8", "replace").decode()
-        row = (count(clean), estimate_text(text), (len(text) + 3) // 4)
+        row = (count(text), estimate_text(text), (len(text) + 3) // 4)
         rows.setdefault(kind, []).append(row)
+    return rows
+
+
+def print_errors(rows: dict[str, list[Counts]]) -> None:
+    """Print a line for each kind: how far one text and how far all together are off."""
     print("error against o200k, percent     |------ estimate ------|  |----- characters/4 ----|")
     print(f"{'kind of text':<24}{'texts':>7}{'tokens':>10}" + 2 * "     all  median     p90")
     for kind, counts in rows.items():
@@ -160,6 +190,34 @@ def print_errors(found: Sequence[Text], count: Callable[[str], int]) -> None:
             ninth = errors[min(len(errors) - 1, len(errors) * 9 // 10)]
             line += f"{whole:>+8.1f}{statistics.median(errors):>8.1f}{ninth:>8.1f}"
         print(line)
+
+
+def text_targets(rows: dict[str, list[Counts]]) -> list[Target]:
+    """Give the median error of one text, by language."""
+    found: list[Target] = []
+    for name, endings in KINDS.items():
+        errors = [
+            abs(100 * (row[1] / row[0] - 1))
+            for kind, counts in rows.items()
+            if kind.endswith(endings)
+            for row in counts
+        ]
+        if errors:
+            most = 15.0 if name == "Chinese" else 12.0
+            found.append(
+                (f"one text against o200k, {name}, median", statistics.median(errors), most)
+            )
+    return found
+
+
+def print_targets(wanted: Sequence[Target]) -> int:
+    """Print what is to be reached and whether it is; give 1 if something isn't."""
+    print(f"{'to be reached, percent':<50}{'measured':>10}{'at most':>9}")
+    missed = 0
+    for name, figure, most in wanted:
+        missed += figure > most
+        print(f"{name:<50}{figure:>10.3f}{most:>9.1f}{'' if figure <= most else '  missed'}")
+    return int(missed > 0)
 
 
 def print_speed() -> None:

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.codec import encode_line
-from minutebook.formats.anthropic_messages import detect, read
+from minutebook.formats.anthropic_messages import beside, detect, read
 from minutebook.formats.source import Source
 from minutebook.formats.value import Reading
 from minutebook.messages import Message, TextPart, ThinkPart, assistant, call, replace, tool, user
 from minutebook.records import Checkpoint, SystemPrompt, Usage
 from minutebook.turns import pair
+from tests.formats.altered import altered, document_source, holds, texts
 from tests.formats.transcripts import JSON_VALUES, use, words
 
 KEYS = ["content", "ts", "isSummary", "condenseId", "condenseParent", "type", "usage", "metrics"]
@@ -39,10 +40,6 @@ def asked(*blocks: Any, **more: Any) -> dict[str, Any]:
 
 def result(call_id: str, text: str = "done") -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": call_id, "content": text}
-
-
-def texts(messages: tuple[Message, ...]) -> list[str]:
-    return [message.text for message in messages]
 
 
 @given(st.lists(STRANGE, min_size=1, max_size=5))
@@ -161,6 +158,73 @@ def test_reasoning_entries_belong_to_the_next_reply() -> None:
     assert reading.sent[1] == assistant((ThinkPart("hm\n", "e"), TextPart("b")))
     assert reading.sent[2] == assistant((ThinkPart("ah"),))
     assert reading.sent[4] == assistant((ThinkPart("ah"),))
+
+
+TASK = [
+    asked(words("task"), ts=1),
+    said(use("t1"), ts=2),
+    asked(result("t1", "a long file"), ts=3),
+    said(words("seen"), use("t2"), ts=4, usage={"input_tokens": 1, "output_tokens": 7}),
+    asked(words("[Read for 'x'] Result:"), words("the same file"), words("more"), ts=5),
+    said(words("done"), ts=6, usage={"input_tokens": 1, "output_tokens": 9}),
+]
+SCREEN = [{"type": "say", "conversationHistoryDeletedRange": [1, 2]}]
+EDITS = [[4, [3, [[1, [[5, "text", ["read again below"], []]]]]]]]
+ITEM = {"id": "task", "task": "the title", "parentTaskId": "above", "workspace": "/w"}
+NEIGHBOURS = {
+    "ui_messages.json": SCREEN,
+    "context_history.json": EDITS,
+    "history_item.json": ITEM,
+}
+
+
+def of_task(messages: Any, neighbours: dict[str, Any]) -> Source:
+    files = {name: json.dumps(value).encode() for name, value in neighbours.items()}
+    return document_source(messages, name="task", beside=files)
+
+
+@given(altered([TASK, NEIGHBOURS]))
+def test_any_task_is_read_with_whatever_stands_beside(value: Any) -> None:
+    """Nothing raises, and the views hold."""
+    messages, neighbours = value if isinstance(value, list) and len(value) == 2 else (value, {})
+    task = of_task(messages, neighbours if isinstance(neighbours, dict) else {})
+
+    if detect(task) is not None:
+        holds(read(task, 0))
+
+
+def test_what_stands_beside_says_what_is_hidden_and_replaced() -> None:
+    """A range of entries is not sent; a text that took another's place is, in its place."""
+    reading = read(of_task(TASK, NEIGHBOURS), 0)
+
+    assert texts(reading.sent) == [
+        "task", "seen", "[Read for 'x'] Result:\nread again below\nmore", "done",
+    ]  # fmt: skip
+    assert [message.role for message in reading.sent] == ["user", "assistant", "tool", "assistant"]
+    assert texts(reading.earlier) == ["", "a long file"]
+    assert texts(reading.branch)[4] == "[Read for 'x'] Result:\nthe same file\nmore"
+    assert reading.counts == {"truncations": 1, "blanked": 1}
+    assert (reading.title, reading.parent_session, reading.cwd) == ("the title", "above", "/w")
+    assert read(of_task(TASK, {}), 0).counts == {}
+
+
+def test_what_all_replies_cost_is_added_up() -> None:
+    """Those of hidden entries too."""
+    screen = [{"conversationHistoryDeletedRange": [1, 4]}]
+
+    reading = read(of_task(TASK, {"ui_messages.json": screen}), 0)
+
+    assert [record.token_count for record in reading.records if isinstance(record, Usage)] == [10]
+    assert reading.spent is not None
+    assert (reading.spent.calls, reading.spent.output) == (2, 16)
+
+
+@pytest.mark.parametrize("name", ["api_conversation_history.json", "claude_messages.json"])
+def test_only_a_history_has_neighbours(name: str) -> None:
+    """Files of another name stand alone."""
+    assert "ui_messages.json" in beside(Source(b"[]", path=f"a/{name}"))
+    assert "ui_messages.json" in beside(Source(b"[]", path=f"a\\{name}"))
+    assert beside(Source(b"[]", path=f"{name}/other.json")) == ()
 
 
 def test_usage_is_taken_in_each_agents_form() -> None:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.errors import FormatError
-from minutebook.formats.claude_code import CLEARED_NOTICE, detect, read
+from minutebook.formats.claude_code import detect, read
+from minutebook.formats.mapping import CLEARED_NOTICE
 from minutebook.formats.mapping import stored
 from minutebook.formats.source import Source
 from minutebook.formats.value import Reading

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.errors import FormatError
-from minutebook.formats.conversations import find, is_message, messages_in, sample, several
+from minutebook.formats.conversations import (
+    choose,
+    find,
+    is_message,
+    messages_in,
+    sample,
+    several,
+    single_values,
+)
 from minutebook.formats.source import Source
 from tests.formats.transcripts import JSON_VALUES
 
@@ -132,3 +140,42 @@ def test_any_json_has_messages_or_has_none(value: Any, on_lines: bool) -> None:
     else:
         with pytest.raises(FormatError, match="no conversation 0"):
             find(source, 0)
+
+
+@given(st.lists(st.integers(0, 5), max_size=5), st.booleans(), st.integers(0, 5))
+def test_of_values_in_any_form_one_is_chosen(
+    numbers: list[int], on_lines: bool, index: int
+) -> None:
+    """Those that hold nothing are reported; the others are counted from 0."""
+    value = [{"n": number} for number in numbers]
+    source = json_lines(*value) if on_lines else document(value)
+    wanted = [number for number in numbers if number < 4]
+
+    def take(found: object) -> int | None:
+        number = found["n"] if isinstance(found, dict) else 9
+        return number if number < 4 else None
+
+    if index >= len(wanted):
+        with pytest.raises(FormatError, match=f"no conversation {index}: the file holds"):
+            choose(source, index, take)
+        return
+    chosen = choose(source, index, take)
+
+    assert (chosen.value, chosen.total) == (wanted[index], len(wanted))
+    kinds = [problem.kind for problem in chosen.problems]
+    assert kinds.count("entry") == len(numbers) - len(wanted)
+    assert kinds.count("several") == (len(wanted) > 1)
+    assert several(chosen) == (len(wanted) if len(wanted) > 1 else 0)
+
+
+def test_the_values_of_a_file_are_lines_entries_or_the_one_value() -> None:
+    """With the line they stand on; what is wrong is reported."""
+    problems: list[Any] = []
+
+    assert [value for value, _ in single_values(document([1, 2]), problems)] == [1, 2]
+    assert [value for value, _ in single_values(document({"a": 1}), problems)] == [{"a": 1}]
+    found = [
+        (value, line.number) for value, line in single_values(Source(b"[1]\n[2]\nx\n"), problems)
+    ]
+    assert found == [([1], 1), ([2], 2)]
+    assert [problem.kind for problem in problems] == ["bad"]

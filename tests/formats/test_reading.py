@@ -1,127 +1,23 @@
-"""What a file is, reading it from disk, and that nothing in a file raises but our errors."""
+"""What a file is, and reading it from disk with what stands beside it."""
 
 import json
 import os
-from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from minutebook.codec import encode_line
-from minutebook.errors import FormatError, StoreError
+from minutebook.errors import FormatError, MinutebookError, StoreError
+from minutebook.formats import reading, registry
 from minutebook.formats.reading import FORMATS, read, read_source, recognise
 from minutebook.formats.source import Source
-from minutebook.formats.value import Reading
+from minutebook.formats.value import Format
 from minutebook.messages import Message, user
-from minutebook.records import Checkpoint, SystemPrompt
-from tests.formats.transcripts import answer, boundary, dump, said, summary, typed, use, words
-
-SAMPLES = Path(__file__).parents[2] / "../shared/samples"
-NATIVE = encode_line(SystemPrompt(content="p")) + b'{"role":"user","content":"a","seq":1}\n'
-KIMI = b'{"role": "_checkpoint", "id": 0}\n{"role":"user","content":"a"}\n'
-CLAUDE = dump(
-    [
-        typed("u1", None, "task"),
-        boundary("b1", "u1"),
-        summary("s1", "b1"),
-        said("a1", "s1", "m1", words("b"), usage={"output_tokens": 3}),
-        said("a2", "a1", "m1", use("t1")),
-        said("a3", "a2", "m1", use("t2")),
-        answer("r2", "a3", "t2"),
-        answer("r1", "a2", "t1"),
-        typed("u2", "a1", "left"),
-        {"type": "last-prompt", "leafUuid": "r1"},
-    ]
-)
-TASK = [
-    {"role": "user", "content": [words("a")], "ts": 1, "condenseParent": "X"},
-    {"role": "assistant", "content": [use("t1")]},
-    {"role": "user", "content": [words("so far")], "isSummary": True, "condenseId": "X"},
-    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": []}]},
-]
-CHAT = [
-    {"role": "system", "content": "p"},
-    {"role": "assistant", "tool_calls": [{"id": "", "function": {"name": "f", "arguments": "{}"}}]},
-    {"role": "tool", "content": "done"},
-]
-FILES = {
-    "native": NATIVE,
-    "kimi": KIMI,
-    "claude-code": CLAUDE,
-    "anthropic": json.dumps(TASK, indent=1).encode(),
-    "openai-chat": json.dumps({"messages": CHAT}).encode() + b"\n" + json.dumps(CHAT).encode(),
-}
-
-
-def check(reading: Reading) -> None:
-    """Check what must hold of every reading, whatever the bytes."""
-    assert reading.format in FILES
-    assert reading.evidence
-    sent = reading.sent
-    for record in reading.records:
-        line = encode_line(record)
-        assert line.endswith(b"\n")
-        assert not isinstance(record, Message) or not record.role.startswith("_")
-    places = [item.before for item in reading.left_out if item.why != "blanked"]
-    assert places == sorted(places)
-    assert all(0 <= place <= len(sent) for place in places)
-    assert len(reading.everything) == len(sent) + len(places)
-    assert len(reading.branch) == len(sent) + len(reading.earlier)
-    assert all(count > 0 for count in reading.counts.values())
-
-
-@st.composite
-def mutated(draw: st.DrawFn, data: bytes) -> bytes:
-    """Draw damage: pieces that are cut out, doubled, moved, or replaced by other bytes."""
-    for _ in range(draw(st.integers(1, 4))):
-        start = draw(st.integers(0, len(data)))
-        end = min(len(data), start + draw(st.integers(0, 40)))
-        piece = draw(
-            st.one_of(
-                st.binary(max_size=6),
-                st.sampled_from([b"", b"\n", b"\0", b"null", b'"', b"[[", b'{"role":"_usage"}']),
-                st.just(data[start:end] * 2),
-            )
-        )
-        data = data[:start] + piece + data[end:]
-    return data
-
-
-@given(st.sampled_from(sorted(FILES)).flatmap(lambda name: mutated(FILES[name])), st.integers(0, 2))
-@settings(max_examples=300)
-def test_damaged_files_are_read_or_refused(data: bytes, index: int) -> None:
-    """Whatever happened to a file, it gives a reading that holds, or our own error."""
-    with suppress(FormatError):
-        check(read_source(Source(data, path="f"), index=index))
-
-
-@given(st.binary(max_size=200))
-def test_random_bytes_are_refused(data: bytes) -> None:
-    """Bytes that are no session give the one error that lists what was looked for."""
-    with pytest.raises(FormatError, match="no known format"):
-        read_source(Source(data, path="f"))
-
-
-@given(st.data())
-@settings(max_examples=40)
-def test_damaged_samples_are_read_or_refused(draw: st.DataObject) -> None:
-    """Real files, damaged: the same."""
-    paths = [
-        "kimi-cli/fixtures_kimi-code-migration/with-tool-calls/context.jsonl",
-        "openai-chat/tau-bench_airline_one.json",
-        "claude-code/v2.0.76_short_with-summary.jsonl",
-        "claude-code/v2.1.56_zh_plan-mode.jsonl",
-        "cline-sdk/agentic.compaction.json",
-    ]
-    path = SAMPLES / draw.draw(st.sampled_from(paths))
-    if not path.exists():
-        pytest.skip("../shared/samples is not beside the repository")
-    data = draw.draw(mutated(path.read_bytes()))
-
-    with suppress(FormatError):
-        check(read_source(Source(data)))
+from minutebook.records import Checkpoint
+from tests.formats import test_cline_sdk, test_opencode, test_openhands, test_openhands_v0
+from tests.formats.altered import holds
+from tests.formats.specimens import FILES, TASK, document
+from tests.formats.transcripts import dump, typed
 
 
 @pytest.mark.parametrize("name", sorted(FILES))
@@ -134,7 +30,7 @@ def test_each_format_is_recognised_by_its_content(name: str) -> None:
 
     assert form.name == name
     assert (reading.format, reading.evidence) == (name, evidence)
-    check(reading)
+    holds(reading)
 
 
 def test_the_registry_names_each_format_once() -> None:
@@ -157,7 +53,7 @@ def test_an_unknown_format_lists_what_was_looked_for() -> None:
 def test_a_file_is_read_from_disk(tmp_path: Path) -> None:
     """Its name is the session's, but for names that all files of an agent have."""
     flat = tmp_path / "1b2c.jsonl"
-    flat.write_bytes(KIMI)
+    flat.write_bytes(FILES["kimi"])
     history = tmp_path / "task-7" / "api_conversation_history.json"
     history.parent.mkdir()
     history.write_bytes(FILES["anthropic"])
@@ -183,7 +79,7 @@ def test_the_index_picks_a_conversation(tmp_path: Path) -> None:
 
 def test_a_sessions_directory_is_its_log_and_what_stands_beside(tmp_path: Path) -> None:
     """Title, rotations and sub-agents come from the neighbours, for the log's own path too."""
-    (tmp_path / "context.jsonl").write_bytes(KIMI)
+    (tmp_path / "context.jsonl").write_bytes(FILES["kimi"])
     (tmp_path / "state.json").write_text('{"custom_title": "the title"}')
     for name in (
         "context_1.jsonl",
@@ -206,7 +102,7 @@ def test_a_sessions_directory_is_its_log_and_what_stands_beside(tmp_path: Path) 
 
 def test_broken_neighbours_do_not_matter(tmp_path: Path) -> None:
     """A state that is torn, a folder, or a number gives no title."""
-    (tmp_path / "context.jsonl").write_bytes(KIMI)
+    (tmp_path / "context.jsonl").write_bytes(FILES["kimi"])
     (tmp_path / "state.json").write_text("[")
     (tmp_path / "session.json").mkdir()
 
@@ -253,7 +149,7 @@ def test_what_cannot_be_read_is_our_error(tmp_path: Path) -> None:
 def test_deep_nesting_is_damage(tmp_path: Path) -> None:
     """A line that nests without end is a bad line, and a whole file of it no session."""
     path = tmp_path / "deep.jsonl"
-    path.write_bytes(KIMI + b"[" * 100_000 + b"\n")
+    path.write_bytes(FILES["kimi"] + b"[" * 100_000 + b"\n")
 
     assert [problem.kind for problem in read(path).problems] == ["bad"]
     path.write_bytes(b"[" * 1_000_000)
@@ -278,10 +174,173 @@ def test_values_nested_as_deep_as_the_decoder_goes(tmp_path: Path) -> None:
 
 def test_a_real_user_turn_has_its_checkpoint() -> None:
     """So that revert is useful at once."""
-    reading = read_source(Source(CLAUDE))
+    reading = read_source(Source(FILES["claude-code"]))
 
     assert reading.records.count(user("left")) == 0
     assert [item for item in reading.records if isinstance(item, Checkpoint)] == []
     left = dump([typed("u1", None, "a"), typed("u2", "u1", "b")])
     marks = [item.id for item in read_source(Source(left)).records if isinstance(item, Checkpoint)]
     assert marks == [0, 1]
+
+
+def stored(folder: Path, files: dict[str, Any]) -> None:
+    """Write values as files below a folder."""
+    for name, value in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(value if isinstance(value, bytes) else document(value))
+
+
+@pytest.mark.parametrize(
+    ("main", "data"),
+    [
+        ("agents/main/wire.jsonl", FILES["kimi-code"]),
+        ("api_conversation_history.json", FILES["anthropic"]),
+        ("claude_messages.json", FILES["anthropic"]),
+        ("s1.messages.json", FILES["cline-sdk"]),
+    ],
+)
+def test_a_sessions_folder_is_its_main_file(tmp_path: Path, main: str, data: bytes) -> None:
+    """Of each agent that gives a session a folder; other files there change nothing."""
+    folder = tmp_path / "s1"
+    stored(folder, {main: data, "a.json": {}, "z.jsonl": b"{}"})
+
+    assert read(folder) == read(folder / main)
+
+
+def test_events_in_a_folder_are_one_conversation(tmp_path: Path) -> None:
+    """Each is a file of its own, named by its number; any of them names the conversation."""
+    first = {f"first/event-{number:05d}-x.json": event
+             for number, event in enumerate(test_openhands.WHOLE)}  # fmt: skip
+    old = {f"old/events/{number}.json": event
+           for number, event in enumerate(test_openhands_v0.WHOLE)}  # fmt: skip
+    stored(tmp_path, {**first, **old})
+
+    for folder, name in (("first", "openhands"), ("old/events", "openhands-v0")):
+        found = read(tmp_path / folder)
+        whole = read_source(Source(FILES[name]))
+        assert (found.format, found.sent) == (name, whole.sent)
+        assert found.left_out == whole.left_out
+
+
+def test_a_conversation_of_events_has_its_state_beside_it(tmp_path: Path) -> None:
+    """The folder of the state, or the state itself: both are the conversation."""
+    events = {f"events/event-{number:05d}-x.json": event
+              for number, event in enumerate(test_openhands.WHOLE)}  # fmt: skip
+    stored(tmp_path, {"base_state.json": test_openhands.STATE, **events})
+
+    found = read(tmp_path)
+
+    assert found == read(tmp_path / "base_state.json")
+    assert found.sent == read_source(Source(FILES["openhands"])).sent
+    assert (found.session_id, found.cwd) == ("conv", "/w")
+
+
+def test_a_session_in_a_storage_is_put_together(tmp_path: Path) -> None:
+    """Messages by the session's file, parts by the messages': the same as in an export."""
+    files: dict[str, Any] = {"session/p/ses_1.json": test_opencode.SESSION}
+    for number, message in enumerate(test_opencode.WHOLE):
+        own = message["info"]["id"]
+        files[f"message/ses_1/{own}.json"] = message["info"]
+        for place, part in enumerate(message["parts"]):
+            files[f"part/{own}/prt_{number:02d}{place:02d}.json"] = part
+    stored(tmp_path, files)
+
+    found = read(tmp_path / "session/p/ses_1.json")
+    export = read_source(Source(FILES["opencode"]))
+
+    assert found.records == export.records
+    assert found.left_out == export.left_out
+    assert found.counts == export.counts
+
+
+def test_what_stands_beside_a_session_is_read_with_it(tmp_path: Path) -> None:
+    """A compaction's own file, and what is hidden of a history."""
+    stored(
+        tmp_path / "x",
+        {
+            "s1.messages.json": test_cline_sdk.DOCUMENT,
+            "s1.compaction.json": test_cline_sdk.SIDECAR,
+            "s1.json": test_cline_sdk.MANIFEST,
+        },
+    )
+    stored(
+        tmp_path / "7",
+        {
+            "api_conversation_history.json": TASK[:2],
+            "ui_messages.json": [{"conversationHistoryDeletedRange": [0, 0]}],
+        },
+    )
+
+    assert read(tmp_path / "x" / "s1.messages.json").counts["compactions"] == 1
+    assert read(tmp_path / "x" / "s1.messages.json").title == "the title"
+    assert [message.role for message in read(tmp_path / "7").sent] == ["assistant"]
+
+
+def test_what_beside_cannot_be_read_is_not_there(tmp_path: Path) -> None:
+    """A folder, a pipe, and a file that is no JSON."""
+    history = tmp_path / "api_conversation_history.json"
+    history.write_bytes(FILES["anthropic"])
+    plain = read(history)
+    (tmp_path / "ui_messages.json").mkdir()
+    os.mkfifo(tmp_path / "context_history.json")
+    (tmp_path / "history_item.json").write_bytes(b"\x28\xb5\x2f\xfd")
+
+    assert read(history) == plain
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ({"messages_path": "x"}, r"name the \.messages\.json beside it"),
+        ({"agents": {"main": {}}}, r"name agents/main/wire\.jsonl beside it"),
+        ({"sessionID": "s"}, r"name the session's own file in storage/session"),
+        ([{"type": "say", "text": "a"}], r"name api_conversation_history\.json beside them"),
+    ],
+)
+def test_a_file_of_a_session_that_is_not_its_log_says_which_is(value: Any, hint: str) -> None:
+    """The one that a user may well name instead."""
+    with pytest.raises(FormatError, match=hint):
+        read_source(Source(document(value)))
+
+
+def failing(*_: object) -> Any:
+    """Stand for the code of another package."""
+    raise ValueError("oh")
+
+
+def strange(name: str) -> Format:
+    """Make a format that fails."""
+    return Format(name=name, description="d", looks_for="nothing", detect=failing, read=failing)
+
+
+def test_what_another_packages_format_raises_is_our_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it looks, while it reads, and while it says what it needs."""
+    reads = Format(name="x", description="d", looks_for="l", detect=lambda _: "e", read=failing)
+    source = Source(b"hello", path="f")
+
+    for form, what in ((strange("y"), "format y failed while it looked"), (reads, "format x")):
+        plugins = registry.Plugins(formats=(form,))
+        monkeypatch.setattr(registry, "plugins", lambda found=plugins: found)
+        with pytest.raises(FormatError, match=what) as refused:
+            read_source(source)
+        assert refused.value.path == "f"
+        assert "oh" in refused.value.what
+
+
+def test_a_format_that_could_not_be_loaded_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no format took the file: it may have been the one."""
+    broken = registry.Plugins(problems=("theirs (a:b) could not be loaded: oh",))
+    monkeypatch.setattr(reading, "plugins", lambda: broken)
+
+    with pytest.raises(FormatError, match=r"format theirs \(a:b\) could not be loaded: oh"):
+        read_source(Source(b"hello"))
+
+
+def test_reading_never_raises_but_our_errors_at_a_loop_of_links(tmp_path: Path) -> None:
+    """A link to itself cannot be read."""
+    path = tmp_path / "loop.jsonl"
+    path.symlink_to(path)
+
+    with pytest.raises(MinutebookError):
+        read(path)

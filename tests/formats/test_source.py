@@ -175,3 +175,21 @@ def test_problems_say_where() -> None:
 
     assert at_line(line, "bad", "x") == Problem(line=2, byte=3, bytes=4, kind="bad", what="x")
     assert whole_file(data, "torn", "y") == Problem(line=1, byte=0, bytes=7, kind="torn", what="y")
+
+
+def test_files_beside_are_kept_by_their_paths() -> None:
+    """None by default."""
+    assert Source(b"").beside == {}
+    assert Source(b"", beside={"a/b.json": b"1"}).beside == {"a/b.json": b"1"}
+
+
+def test_what_was_worked_out_of_the_same_bytes_is_taken_over() -> None:
+    """The document is read once; the path, the name and the files beside stay their own."""
+    first = Source(b'{"a":1}', path="p", name="n")
+    second = Source(first.data, path="q", name="m", beside={"x": b"y"})
+    document = first.document
+
+    second.take_over(first)
+
+    assert second.document is document
+    assert (second.path, second.name, second.beside) == ("q", "m", {"x": b"y"})

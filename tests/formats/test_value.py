@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from minutebook.errors import FormatError
 from minutebook.formats.source import Source
-from minutebook.formats.value import LeftOut, Reading, Why, only_one
+from minutebook.formats.value import LeftOut, Reading, Why, nothing_beside, only_one
 from minutebook.messages import Message, user
 from minutebook.records import Checkpoint, Record
 
-FATES = st.lists(st.sampled_from(["sent", "blanked", "compacted", "abandoned"]), max_size=12)
+HIDDEN: tuple[Why, ...] = ("compacted", "abandoned", "unsent")
+FATES = st.lists(st.sampled_from(["sent", "blanked", *HIDDEN]), max_size=12)
 
 
 def reading_of(fates: list[str]) -> Reading:
@@ -27,7 +28,7 @@ def reading_of(fates: list[str]) -> Reading:
                 whole.append(LeftOut(message=message, before=before, why="blanked"))
             before += 1
         else:
-            why: Why = "compacted" if fate == "compacted" else "abandoned"
+            why = next(kind for kind in HIDDEN if kind == fate)
             left_out.append(LeftOut(message=message, before=before, why=why))
     return Reading(format="x", evidence="y", records=tuple(records), left_out=(*left_out, *whole))
 
@@ -43,8 +44,8 @@ def test_everything_is_every_message_in_the_order_of_writing(fates: list[str]) -
     def said(messages: tuple[Message, ...]) -> list[str]:
         return [message.text for message in messages]
 
-    assert said(reading.everything) == texts("sent", "blanked", "compacted", "abandoned")
-    assert said(reading.branch) == texts("sent", "blanked", "compacted")
+    assert said(reading.everything) == texts("sent", "blanked", *HIDDEN)
+    assert said(reading.branch) == texts("sent", "blanked", "compacted", "unsent")
     assert said(reading.earlier) == texts("compacted")
     assert [text for text in said(reading.sent) if text != "short"] == texts("sent")
     assert len(reading.sent) == len(texts("sent", "blanked"))
@@ -57,3 +58,8 @@ def test_a_file_of_one_conversation_has_number_0() -> None:
     only_one(source, 0)
     with pytest.raises(FormatError, match=r"a/b\.jsonl: there is no conversation 1"):
         only_one(source, 1)
+
+
+def test_most_formats_are_one_file() -> None:
+    """They need nothing that stands beside it."""
+    assert nothing_beside(Source(b"{}", path="a/b.jsonl")) == ()

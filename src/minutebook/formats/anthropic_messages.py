@@ -14,6 +14,7 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from minutebook.formats.blocks import content_of, sort_blocks
+from minutebook.formats.cline_history import FILES, TASKS, Task, forms, task_of
 from minutebook.formats.conversations import Conversation, find, sample, several
 from minutebook.formats.mapping import (
     counted,
@@ -29,6 +30,7 @@ from minutebook.formats.mapping import (
 )
 from minutebook.formats.source import Source
 from minutebook.formats.value import Format, LeftOut, Reading
+from minutebook.formats.views import total
 from minutebook.messages import Message, Part, ThinkPart, replace
 from minutebook.records import SystemPrompt, Usage
 from minutebook.turns import pair
@@ -86,11 +88,22 @@ def detect(source: Source) -> str | None:
     return None
 
 
+def beside(source: Source) -> tuple[str, ...]:
+    """Name what Cline, Roo and Kilo put beside a history: it says what is hidden."""
+    name = source.path.replace("\\", "/").rpartition("/")[2]
+    return (*FILES, TASKS) if name in _HISTORIES else ()
+
+
+_HISTORIES = frozenset({"api_conversation_history.json", "claude_messages.json"})
+"""The names of histories, the old one too."""
+
+
 class _Item(Struct, frozen=True):
-    """A record, and whether it is sent."""
+    """A record, whether it is sent, and the whole form of one that is sent shortened."""
 
     record: Message | Usage
     hidden: bool
+    whole: Message | None = None
 
 
 def read(source: Source, index: int) -> Reading:
@@ -100,7 +113,8 @@ def read(source: Source, index: int) -> Reading:
     system = _system_blocks(around)
     if not system and entries and role_of(entries[0]) in _OPENAI_ROLES:
         system, entries = [entries[0].get("content")], entries[1:]
-    items = _without_orphans(_items(entries))
+    task = task_of(source.beside, source.name)
+    items = _without_orphans(_items(entries, task))
     records, made_up = with_call_ids(item.record for item in items if not item.hidden)
     messages = [record for record in records if isinstance(record, Message)]
     prompt = Message(role="system", content=content_of(system)).text
@@ -109,28 +123,35 @@ def read(source: Source, index: int) -> Reading:
         for item in items
         if isinstance(item.record, Message) and item.record.at is not None
     ]
+    left_out = _left_out(items)
     counts = counted(
         messages,
         conversations=several(conversation),
         compactions=sum(entry.get("isSummary") is True for entry in conversation.messages),
-        truncations=sum(entry.get("isTruncationMarker") is True for entry in conversation.messages),
+        truncations=sum(entry.get("isTruncationMarker") is True for entry in conversation.messages)
+        + bool(task.hidden),
+        blanked=sum(item.why == "blanked" for item in left_out),
         made_up_ids=made_up,
     )
     return Reading(
         format=FORMAT.name,
         evidence=detect(source) or "",
         records=with_checkpoints([*([SystemPrompt(content=prompt)] if prompt else ()), *records]),
-        left_out=_left_out(items),
+        left_out=left_out,
         counts=counts,
         problems=tuple(conversation.problems),
+        title=task.title,
         model=_model(conversation),
         session_id=text(around.get("sessionId")) or text(around.get("id")) or source.name,
+        parent_session=task.parent,
+        cwd=task.cwd,
         started=min(times, default=None),
         updated=max(times, default=None),
+        spent=total(item.record for item in items if isinstance(item.record, Usage)),
     )
 
 
-def _items(entries: Sequence[dict[str, Any]]) -> list[_Item]:
+def _items(entries: Sequence[dict[str, Any]], task: Task) -> list[_Item]:
     """Turn the entries of a history into records, in order."""
     last = max(
         (at for at, entry in enumerate(entries) if entry.get("isSummary") is True), default=0
@@ -140,24 +161,30 @@ def _items(entries: Sequence[dict[str, Any]]) -> list[_Item]:
         for entry in entries
         if entry.get("isTruncationMarker") is True and text(entry.get("truncationId"))
     }
+    whole_forms, sent_forms = forms(entries, task.edits)
     items: list[_Item] = []
     thoughts: list[Part] = []
-    for at, entry in enumerate(entries):
-        hidden = at < last or text(entry.get("truncationParent")) in markers
+    for at, entry in enumerate(whole_forms):
+        hidden = at < last or at in task.hidden or text(entry.get("truncationParent")) in markers
         if entry.get("type") == "reasoning":
             thoughts.append(_thought(entry))
             continue
         if thoughts and entry.get("role") != "assistant":
             items.append(_Item(_reply(thoughts, entry), hidden))
             thoughts = []
-        items += [_Item(record, hidden) for record in _records(entry, thoughts)]
+        wholes = records_of(entry, thoughts)
+        for record, before in zip(records_of(sent_forms[at], thoughts), wholes, strict=True):
+            if not isinstance(before, Message) or before == record:
+                items.append(_Item(record, hidden))
+            else:
+                items.append(_Item(record, hidden, before))
         thoughts = []
     if thoughts:
         items.append(_Item(_reply(thoughts, {}), hidden=False))
     return items
 
 
-def _records(entry: dict[str, Any], thoughts: Sequence[Part]) -> Iterator[Message | Usage]:
+def records_of(entry: dict[str, Any], thoughts: Sequence[Part]) -> Iterator[Message | Usage]:
     """Give an entry's results, its message, and its usage."""
     role = role_of(entry)
     blocks = sort_blocks(entry.get("content"), role=role)
@@ -209,21 +236,27 @@ def _without_orphans(items: list[_Item]) -> list[_Item]:
     ]
     sent = [item.record for item in items if not item.hidden and isinstance(item.record, Message)]
     gone = {places[orphan] for orphan in pair(sent).orphans}
-    return [_Item(item.record, item.hidden or at in gone) for at, item in enumerate(items)]
+    return [
+        _Item(item.record, item.hidden or at in gone, item.whole) for at, item in enumerate(items)
+    ]
 
 
 def _left_out(items: Sequence[_Item]) -> tuple[LeftOut, ...]:
     """Give the hidden messages in order, each in front of the next one that is sent."""
     left_out: list[LeftOut] = []
+    whole_ones: list[LeftOut] = []
     before = 0
     for item in items:
         if not isinstance(item.record, Message):
             continue
         if item.hidden:
-            left_out.append(LeftOut(message=item.record, before=before, why="compacted"))
-        else:
-            before += 1
-    return tuple(left_out)
+            message = item.record if item.whole is None else item.whole
+            left_out.append(LeftOut(message=message, before=before, why="compacted"))
+            continue
+        if item.whole is not None:
+            whole_ones.append(LeftOut(message=item.whole, before=before, why="blanked"))
+        before += 1
+    return (*left_out, *whole_ones)
 
 
 def _system_blocks(around: dict[str, Any]) -> list[Any]:
@@ -235,13 +268,13 @@ def _system_blocks(around: dict[str, Any]) -> list[Any]:
 def _model(conversation: Conversation) -> str:
     """Give the model of the last entry that names one, else of the object around."""
     for entry in reversed(conversation.messages):
-        name = _named_model(entry)
+        name = model_of(entry)
         if name:
             return name
     return text(conversation.around.get("model"))
 
 
-def _named_model(entry: dict[str, Any]) -> str:
+def model_of(entry: dict[str, Any]) -> str:
     """Give the model that an entry names, in Anthropic's key or in one of Cline's."""
     about = table(entry.get("modelInfo"))
     return text(entry.get("model")) or text(about.get("modelId")) or text(about.get("id"))
@@ -260,7 +293,7 @@ def _usage(entry: dict[str, Any]) -> Usage | None:
             cache_read=whole(own.get("cache_read_input_tokens")),
             cache_write=whole(own.get("cache_creation_input_tokens")),
             output=whole(own.get("output_tokens")),
-            model=_named_model(entry),
+            model=model_of(entry),
         )
     metrics = table(entry.get("metrics"))
     tokens = table(metrics.get("tokens"))
@@ -273,7 +306,7 @@ def _usage(entry: dict[str, Any]) -> Usage | None:
         cache_read=cached,
         cache_write=written,
         output=whole(metrics.get("outputTokens", tokens.get("completion"))),
-        model=_named_model(entry),
+        model=model_of(entry),
     )
 
 
@@ -283,4 +316,5 @@ FORMAT = Format(
     looks_for="JSON objects with role and content blocks such as tool_use and tool_result",
     detect=detect,
     read=read,
+    beside=beside,
 )

@@ -19,15 +19,18 @@ from minutebook.formats.claude_lines import Record as Line
 from minutebook.formats.claude_lines import records as read_lines
 from minutebook.formats.claude_messages import Assembly, Slot, cleared
 from minutebook.formats.claude_tree import Tree, branches, plant, replies_of
-from minutebook.formats.mapping import counted, moment, table, with_call_ids, with_checkpoints
+from minutebook.formats.mapping import (
+    CLEARED_NOTICE,
+    counted,
+    moment,
+    table,
+    with_call_ids,
+    with_checkpoints,
+)
 from minutebook.formats.source import Source
 from minutebook.formats.value import Format, LeftOut, Reading, Why, only_one
 from minutebook.messages import Message, replace
 from minutebook.records import Usage
-
-CLEARED_NOTICE = "[The agent no longer sends this result. The transcript has it whole.]"
-"""What stands for a result that a microcompaction cleared. Our words: the client puts its own
-in when it sends, and the file does not hold them."""
 
 
 def detect(source: Source) -> str | None:

@@ -7,9 +7,9 @@ OpenAI's and Anthropic's messages stand in the same containers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -111,7 +111,64 @@ def find(source: Source, index: int) -> Conversation:
     return Conversation(messages=messages, around=around, total=total, problems=problems)
 
 
-def several(conversation: Conversation) -> int:
+Found = TypeVar("Found")
+
+
+class Chosen(Struct, Generic[Found], frozen=True, kw_only=True):
+    """One conversation of a file that may hold several, in whatever form."""
+
+    value: Found
+    total: int
+    """How many the file holds."""
+    problems: list[Problem]
+
+
+def choose(source: Source, index: int, take: Callable[[object], Found | None]) -> Chosen[Found]:
+    """Take one conversation out of a file: of a list's entries, of lines, or the whole value.
+
+    *take* gives of a value what it holds as a conversation, none if it holds none. A file of
+    several gives a problem of the kind `several`, so that none is chosen silently.
+
+    Raises:
+        FormatError: If there is no conversation of that index.
+    """
+    problems: list[Problem] = []
+    chosen: tuple[Found, Line] | None = None
+    total = 0
+    for value, line in single_values(source, problems):
+        found = take(value)
+        if found is None:
+            problems.append(at_line(line, "entry", "an entry is no conversation"))
+            continue
+        if total == index:
+            chosen = found, line
+        total += 1
+    if chosen is None:
+        there = f"holds {total}, counted from 0" if total else "holds none"
+        raise FormatError(f"there is no conversation {index}: the file {there}", path=source.path)
+    value, line = chosen
+    if total > 1:
+        what = f"the file holds {total} conversations; this is number {index} from 0"
+        problems.append(at_line(line, "several", what))
+    return Chosen(value=value, total=total, problems=problems)
+
+
+def single_values(source: Source, problems: list[Problem]) -> Iterator[tuple[Any, Line]]:
+    """Give the values of a file: its lines, the entries of its list, or its one value."""
+    document = source.document
+    if document is ABSENT:
+        for line in lines(source.data):
+            for value in values(source.data, line, problems):
+                yield value.value, line
+        return
+    problems += source.document_problems
+    whole = Line(1, 0, len(source.data))
+    yield from (
+        (value, whole) for value in (document if isinstance(document, list) else [document])
+    )
+
+
+def several(conversation: Conversation | Chosen[Any]) -> int:
     """Give how many conversations the file holds, 0 if it is this one alone."""
     return conversation.total if conversation.total > 1 else 0
 

@@ -32,6 +32,9 @@ MOMENT_LIMIT = 32_503_680_000.0
 """The year 3000, in seconds since 1970: a later time stamp is none."""
 _MILLISECONDS_FROM = 1e11
 """A number from here on counts milliseconds: as seconds it would be the year 5138."""
+CLEARED_NOTICE = "[The agent no longer sends this result. The transcript has it whole.]"
+"""What stands for a result that an agent cleared to save room. Our words: the client puts its
+own in when it sends, and the file does not hold them."""
 _encode = msgspec.json.Encoder().encode
 
 

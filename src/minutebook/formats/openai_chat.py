@@ -67,13 +67,13 @@ def read(source: Source, index: int) -> Reading:
     conversation = find(source, index)
     records: list[Record] = []
     for number, value in enumerate(conversation.messages):
-        message = _message(value)
+        message = message_of(value)
         if not number and message.role == "system":
             records.append(SystemPrompt(content=message.text))
         else:
             records.append(message)
         if "usage" in value and message.role == "assistant":
-            counts = _usage(table(value["usage"]), text(value.get("model")))
+            counts = usage_of(table(value["usage"]), text(value.get("model")))
             records += [] if counts is None else [counts]
     around = conversation.around
     named, made_up = with_call_ids(records)
@@ -95,7 +95,7 @@ def read(source: Source, index: int) -> Reading:
     )
 
 
-def _message(value: dict[str, Any]) -> Message:
+def message_of(value: dict[str, Any]) -> Message:
     """Make a message of one of OpenAI's."""
     role = role_of(value)
     role = _ROLES.get(role, role)
@@ -188,7 +188,7 @@ def _call(call: dict[str, Any]) -> ToolCall:
     )
 
 
-def _usage(reported: dict[str, Any], model: str) -> Usage | None:
+def usage_of(reported: dict[str, Any], model: str) -> Usage | None:
     """Make a usage record of what a reply carries; cached input is part of the prompt's count."""
     prompt = whole(reported.get("prompt_tokens"))
     cached = whole(table(reported.get("prompt_tokens_details")).get("cached_tokens"))

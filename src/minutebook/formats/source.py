@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
@@ -57,11 +57,29 @@ class Line(NamedTuple):
 class Source:
     """A session file in memory. What is worked out of its bytes is worked out once."""
 
-    def __init__(self, data: bytes, *, path: str = "", name: str = "") -> None:
-        """Take the bytes; *path* is for messages, *name* the file's or session's own name."""
+    def __init__(
+        self,
+        data: bytes,
+        *,
+        path: str = "",
+        name: str = "",
+        beside: Mapping[str, bytes] | None = None,
+    ) -> None:
+        """Take the bytes; *path* is for messages, *name* the file's or session's own name.
+
+        *beside* holds other files of the same session by their path relative to this one's
+        folder, as `Format.beside` asks for them.
+        """
         self.data = data
         self.path = path
         self.name = name
+        self.beside: Mapping[str, bytes] = beside or {}
+
+    def take_over(self, other: Source) -> None:
+        """Take over what was worked out of the same bytes."""
+        kept = {"data", "path", "name", "beside"}
+        found = {key: value for key, value in vars(other).items() if key not in kept}
+        vars(self).update(found)
 
     @cached_property
     def blank(self) -> bool:

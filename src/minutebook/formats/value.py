@@ -18,8 +18,9 @@ from minutebook.formats.source import Source
 from minutebook.lines import Problem
 from minutebook.messages import Message, replace
 from minutebook.records import Record
+from minutebook.tokens.spent import Spent
 
-Why = Literal["compacted", "abandoned", "blanked"]
+Why = Literal["compacted", "abandoned", "unsent", "blanked"]
 
 
 class LeftOut(Struct, frozen=True, kw_only=True):
@@ -30,8 +31,9 @@ class LeftOut(Struct, frozen=True, kw_only=True):
     """The index, among the messages of `Reading.records`, of the one it stands in front of."""
     why: Why
     """`compacted`: older than the last compaction, or hidden by a truncation. `abandoned`: on a
-    branch that was left. `blanked`: the whole form of the message at index `before`, which the
-    agent sends shortened."""
+    branch that was left. `unsent`: on the active branch, but of a kind that the agent keeps for
+    itself, as a reply that was cut off. `blanked`: the whole form of the message at index
+    `before`, which the agent sends shortened."""
 
 
 class Reading(Struct, frozen=True, kw_only=True):
@@ -52,10 +54,14 @@ class Reading(Struct, frozen=True, kw_only=True):
     """How many there are of what a user may want to know, by name; no entry for none.
 
     Of what is sent: `images`, `sounds`, `films`, `unknown_parts`, `blanked` results, `made_up_ids`
-    of calls that had none. Of the file: `conversations`, `compactions`, `microcompactions`,
-    `truncations`, `branches` left and the `abandoned` messages on them, `rotations`, `subagents`.
-    Of what is left out altogether: `sidechain` messages of sub-agents, `client_replies` (errors),
-    `only_shown` records, `attachments` but for what a user typed, `duplicates`, `unknown_records`.
+    of calls that had none, `opaque` summaries that only their provider can read. Of the file:
+    `conversations`, `compactions`, `microcompactions`, `truncations`, `reverts`, `branches` left
+    and the `abandoned` messages on them, `unsent` messages, `aborts` of turns, `demonstrations`,
+    `rotations`, `subagents`. Of what is left out altogether: `sidechain` messages of sub-agents,
+    `client_replies` (errors), `only_shown` records, `attachments` but for what a user typed,
+    `copies` of what the file says elsewhere, `duplicates`, `snapshots` of files, `other_records`
+    of known kinds that say nothing of the conversation, `unknown_records`, `message_ids` of the
+    agent's own.
     """
     problems: tuple[Problem, ...] = ()
     title: str = ""
@@ -65,12 +71,17 @@ class Reading(Struct, frozen=True, kw_only=True):
     model: str = ""
     """The model of the last reply."""
     session_id: str = ""
+    parent_session: str = ""
+    """The session that this one was forked from or is a sub-agent of, as the file names it."""
     cwd: str = ""
     """The working directory, as the file names it."""
     started: float | None = None
     """The first time stamp, in seconds since 1970."""
     updated: float | None = None
     """The last time stamp."""
+    spent: Spent | None = None
+    """What all calls of the file cost, those of messages that are not sent too; none where the
+    file counts nothing, or only what `records` says."""
 
     @property
     def sent(self) -> tuple[Message, ...]:
@@ -86,13 +97,13 @@ class Reading(Struct, frozen=True, kw_only=True):
 
     @property
     def branch(self) -> tuple[Message, ...]:
-        """The active branch: what is sent, in its whole form, and what compactions hid."""
-        return self._merged({"compacted"})
+        """The active branch: what is sent, in its whole form, what compactions hid, the unsent."""
+        return self._merged({"compacted", "unsent"})
 
     @property
     def everything(self) -> tuple[Message, ...]:
         """Every message ever written, abandoned branches where they were written."""
-        return self._merged({"compacted", "abandoned"})
+        return self._merged({"compacted", "abandoned", "unsent"})
 
     def _merged(self, wanted: set[Why]) -> tuple[Message, ...]:
         """Put the left out messages of the wanted kinds, and the whole forms, in their places."""
@@ -110,6 +121,11 @@ class Reading(Struct, frozen=True, kw_only=True):
         return (*merged, *sent[position:])
 
 
+def nothing_beside(source: Source) -> tuple[str, ...]:  # noqa: ARG001 (one of several)
+    """Need no other file: most formats are one file."""
+    return ()
+
+
 class Format(Struct, frozen=True, kw_only=True):
     """One reader of the registry."""
 
@@ -125,6 +141,9 @@ class Format(Struct, frozen=True, kw_only=True):
 
     Raises `FormatError` when there is no conversation of that index.
     """
+    beside: Callable[[Source], tuple[str, ...]] = nothing_beside
+    """Names the other files that a source of this format needs, as patterns of paths relative to
+    its folder. Asked again with what was found, until it names nothing new."""
 
 
 def only_one(source: Source, index: int) -> None:

@@ -15,13 +15,15 @@ from typing import Protocol
 
 from msgspec import Struct, structs
 
-from minutebook.messages import Message
+from minutebook.messages import Message, ThinkPart
 from minutebook.records import Usage
-from minutebook.tokens.families import family_of
+from minutebook.tokens.estimate import estimate_part
+from minutebook.tokens.families import Family, family_of
 from minutebook.tokens.usage import all_input
+from minutebook.turns import origin_of
 
 OBSERVATIONS_MAX = 64
-"""How many of the newest observations count: enough for a spread, and a fit in under a
+"""How many of the newest observations count: enough for a spread, and a fit in about a
 millisecond. Older ones are no worse, only less like what comes next."""
 
 LEARNED_MAX = 24
@@ -60,7 +62,7 @@ is known of, and the estimate's own 90th percentile on single texts (3 to 14 %).
 SPREAD_TOKENS_UNKNOWN = 100
 """The spread of small parts before any was observed: about a reminder."""
 
-SPREAD_WEIGHT = 3
+SPREAD_WEIGHT = 2
 """How many observations the two before this count for, each."""
 
 SWITCHED_SPREAD = 0.15
@@ -145,6 +147,8 @@ class Size(Struct, frozen=True, kw_only=True):
     source: str
     """`counted` if nothing is new since; `calibrated` if the rest is by a line that was
     fitted to this session; else `estimated`."""
+    start: int = 0
+    """The first message that is new since."""
 
     def straddles(self, bound: int) -> bool:
         """Tell whether it can't be said if the request reaches *bound*: count exactly then."""
@@ -212,20 +216,21 @@ def fit(found: Sequence[Observation], model: str | None = None) -> Calibration:
 
     Least absolute relative error, by least squares weighed anew some rounds: a reminder that
     nobody told us of, or reasoning that a provider dropped, is one error among many and does
-    not bend the line.
+    not bend the line, and nor does the family's line once many agree on another.
     """
     family = family_of(model)
     kept = tuple(one for one in found if one.messages > 0)[-OBSERVATIONS_MAX:]
     slope, constant = family.slope, family.constant
     if not kept:
         return Calibration(model=model, slope=slope, constant=constant)
-    weights = [1.0] * len(kept)
+    weights, drawn = [1.0] * len(kept), (1.0, 1.0)
     for _ in range(_ROUNDS):
-        slope, constant = _least_squares(kept, weights, family.slope, family.constant)
-        errors = [_error(one, slope, constant) for one in kept]
-        weights = [1 / max(error, ERROR_MIN) for error in errors]
-        mean = sum(weights) / len(weights)
-        weights = [weight / mean for weight in weights]
+        slope, constant = _least_squares(kept, weights, family, drawn)
+        weights = [1 / max(_error(one, slope, constant), ERROR_MIN) for one in kept]
+        drawn = (
+            1 / max(abs(slope - family.slope), ERROR_MIN),
+            1 / max(abs(constant - family.constant) / CONSTANT_SCALE, ERROR_MIN),
+        )
     return _with_spread(Calibration(model=model, slope=slope, constant=constant, observations=kept))
 
 
@@ -247,7 +252,10 @@ def next_size(
     """
     last = _last(counted, calibration.model)
     if last is None:
-        tokens = calibration.tokens(fixed + sum(estimates), len(history))
+        whole = fixed + sum(estimates)
+        if family_of(calibration.model).reasoning_ends_with_turn:
+            whole -= _earlier_thinking(history)
+        tokens = calibration.tokens(whole, len(history))
         return Size(
             tokens=tokens,
             spread=calibration.off(tokens),
@@ -271,7 +279,13 @@ def next_size(
     else:
         source = "calibrated" if calibration.observations else "estimated"
     base = max(0, base)
-    return Size(tokens=base + tokens, spread=spread, counted=base if exact else 0, source=source)
+    return Size(
+        tokens=base + tokens,
+        spread=spread,
+        counted=base if exact else 0,
+        source=source,
+        start=start,
+    )
 
 
 def hidden_tokens(
@@ -304,23 +318,53 @@ def ended_reasoning(
     """Give the tokens of reasoning that the messages from *start* to *end* put an end to.
 
     Where the provider drops the reasoning of earlier turns, a user's message among these ends
-    a turn, and what the usage records since the user's message before it counted as reasoning
-    that stays is in no later request.
+    a turn, and the turn's reasoning is in no later request: as much as the usage records of
+    the turn report, or, where they report none, what its thinking is estimated to take.
     """
-    if not family_of(model).reasoning_ends_with_turn:
+    family = family_of(model)
+    if not family.reasoning_ends_with_turn or not _has_user(history, start, end):
         return 0
-    if not any(message.role == "user" for message in history[start:end]):
-        return 0
-    tokens = 0
-    later = start
+    first = start
+    while first > 0 and not _begins_turn(history[first - 1]):
+        first -= 1
+    reported = 0
     for one in reversed(counted):
-        if one.usage.estimated or any(
-            message.role == "user" for message in history[one.messages : later]
-        ):
+        if one.messages <= first or one.usage.estimated:
             break
-        later = min(later, one.messages)
-        tokens += _reasoning_that_stays(one.usage)
-    return tokens
+        reported += _reasoning_that_stays(one.usage)
+    return reported or round(family.slope * _thinking(history, first, start))
+
+
+def _has_user(history: Sequence[Message], start: int, end: int) -> bool:
+    """Tell whether a turn begins between two places of the history."""
+    return any(_begins_turn(message) for message in history[start:end])
+
+
+def _begins_turn(message: Message) -> bool:
+    """Tell a user's own message from notices and the like in a user's role.
+
+    In recorded sessions of Codex those leave a turn's reasoning where it is.
+    """
+    return message.role == "user" and origin_of(message) in {"user", "import"}
+
+
+def _thinking(history: Sequence[Message], start: int, end: int) -> int:
+    """Give the estimate of the thinking between two places of the history."""
+    return sum(
+        estimate_part(part)
+        for message in history[start:end]
+        if message.role == "assistant"
+        for part in message.parts
+        if isinstance(part, ThinkPart)
+    )
+
+
+def _earlier_thinking(history: Sequence[Message]) -> int:
+    """Give the estimate of all thinking before the turn in progress."""
+    last = len(history)
+    while last > 0 and not _begins_turn(history[last - 1]):
+        last -= 1
+    return _thinking(history, 0, last)
 
 
 def of_model(usage: Usage, model: str | None) -> bool:
@@ -405,12 +449,19 @@ def _error(one: Observation, slope: float, constant: float) -> float:
 
 
 def _least_squares(
-    found: Sequence[Observation], weights: Sequence[float], slope: float, constant: float
+    found: Sequence[Observation],
+    weights: Sequence[float],
+    family: Family,
+    drawn: tuple[float, float],
 ) -> tuple[float, float]:
-    """Solve for slope and constant, drawn to those given, within the bounds."""
-    drawn = PRIOR_WEIGHT / (CONSTANT_SCALE * CONSTANT_SCALE)
-    xx, xn, nn = PRIOR_WEIGHT, 0.0, drawn
-    xy, ny = PRIOR_WEIGHT * slope, drawn * constant
+    """Solve for slope and constant within the bounds.
+
+    The family's slope and constant count as `PRIOR_WEIGHT` observations, with the weights
+    *drawn*.
+    """
+    xx = PRIOR_WEIGHT * drawn[0]
+    nn = PRIOR_WEIGHT * drawn[1] / (CONSTANT_SCALE * CONSTANT_SCALE)
+    xn, xy, ny = 0.0, xx * family.slope, nn * family.constant
     for one, weight in zip(found, weights, strict=True):
         x, n = one.estimate, one.messages
         share = weight / (x + SMALL_TOKENS * n) ** 2

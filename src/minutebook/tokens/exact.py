@@ -6,18 +6,28 @@ when the first count is asked for, and never before. Nothing is fetched.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import Protocol
 
+from msgspec import structs
+
 from minutebook.errors import ConfigError
 from minutebook.messages import Message
+from minutebook.tokens.calibration import Size
 from minutebook.tokens.estimate import measure_message
 from minutebook.tokens.families import family_of
 
 PACKAGE = "quicktok"
 """Where the vocabularies are."""
+
+MESSAGE_SPREAD_TOKENS = 3
+"""How far the exact count of a message may be from the provider's: what the wire adds.
+
+Measured on recorded sessions of GPT-5.4: nine of ten messages by 2 to 3 tokens at most, what is
+new in a request by 1.1 % at the median (estimated: 5 to 6 %).
+"""
 
 
 class Counter(Protocol):
@@ -40,7 +50,7 @@ class Vocabulary:
         """Give the tokens of *text*, special tokens' names taken as the text that they are.
 
         A lone surrogate counts as the sign U+FFFD that a provider gets in its place. A
-        megabyte takes some 10 to 30 milliseconds.
+        megabyte takes some 10 to 30 milliseconds, one of a single sign up to a second.
         """
         try:
             return self._count(text)
@@ -85,3 +95,18 @@ def exact_message(counter: Counter, message: Message) -> int:
     What isn't text keeps its rule: media, what the wire adds, thinking in cipher text.
     """
     return measure_message(message, counter.count)
+
+
+def exact_size(counter: Counter, size: Size, history: Sequence[Message]) -> Size:
+    """Give *size* with the messages that are new in it counted exactly.
+
+    For where `Size.straddles` says that the estimate can't tell. Costs what is new: some 20
+    milliseconds a megabyte. A size that no provider's count is in stays as it is: what else
+    the request holds isn't known any better.
+    """
+    if not size.counted or size.source == "counted":
+        return size
+    new = history[size.start :]
+    tokens = size.counted + sum(exact_message(counter, message) for message in new)
+    spread = min(size.spread, MESSAGE_SPREAD_TOKENS * len(new))
+    return structs.replace(size, tokens=tokens, spread=spread, source="counted")

@@ -4,11 +4,11 @@ The estimate is fitted to o200k. Other vocabularies are off by a factor, most of
 Anthropic's, so that a session whose provider tells nothing yet begins with the factor of its
 model's family.
 
-The factors were set on one half of the recorded sessions that carry usage;
-`python -m benchmarks.tokens` reports the other half. Of models that no session was at hand
-for, those whose vocabulary is public were measured on the texts of that program (times o200k,
-English, code and JSON, and Chinese: cl100k 0.99 and 1.19, Llama 3's 0.99 and 1.03, Qwen's
-1.04 and 1.00); the rest are taken as o200k.
+The factors were set on one half of the recorded sessions that carry usage (Claude's from 4.7
+on: on both of the two at hand); `python -m benchmarks.tokens` reports the other half. Of models
+that no session was at hand for, those whose vocabulary is public were measured on the texts of
+that program (times o200k, English, code and JSON, and Chinese: cl100k 0.99 and 1.19, Llama 3's
+0.99 and 1.03, Qwen's 1.04 and 1.00); the rest are taken as o200k.
 """
 
 from __future__ import annotations
