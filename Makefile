@@ -55,12 +55,18 @@ packages_core := .[test]
 packages_docs := .[docs]
 packages_$(TEST_NAME) ?= .[$(subst $(space),$(comma),$(strip $(subst $(comma),$(space),$(EXTRAS)))),test]
 
+# Kimi CLI has an environment of its own, since it needs Python 3.12 and pins much.
+KIMI_VERSION := 1.52.0
+KIMI := .venv/kimi-$(KIMI_VERSION)
+KIMI_CANDIDATES = $(PYTHON) python3.14 python3.13 python3.12 $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python3)
+KIMI_PYTHON ?= $(firstword $(foreach python,$(KIMI_CANDIDATES),$(shell $(python) -c 'import sys; sys.version_info >= (3, 12) and print("$(python)")' 2>/dev/null)))
+
 PYTEST := $(TEST_PY) -m pytest -n $(JOBS) $(if $(QUIET),-q,) $(PYTEST_ARGS)
 # Without the extras a part of src cannot run, so the gate stands only with them all.
 COVERAGE := $(if $(filter all,$(EXTRAS_NAME)),--cov --cov-branch --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE_MIN),)
 CHECKED := $(wildcard src tests benchmarks examples)
 
-.PHONY: help run test test-crash fuzz check format bench docs clean
+.PHONY: help run test test-crash test-kimi fuzz check format bench docs clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -77,6 +83,16 @@ test: $(TEST)/.stamp ## run the whole suite with coverage; EXTRAS= without the e
 
 test-crash: $(TEST)/.stamp ## run the crash tests alone, and search longer
 	@MINUTEBOOK_CRASH=long $(PYTEST) -m crash
+
+test-kimi: $(TEST)/.stamp ## let Kimi CLI work on our sessions; installs it, needs Python 3.12
+	@python='$(KIMI_PYTHON)'; \
+	if [ -z "$$python" ]; then \
+	  echo 'make: skipped: Kimi CLI needs Python 3.12 or newer, and none was found' >&2; \
+	  echo 'make: name one: make test-kimi KIMI_PYTHON=/path/to/python3.12' >&2; \
+	else \
+	  $(MAKE) $(KIMI)/.stamp KIMI_PYTHON="$$python" && \
+	  MINUTEBOOK_KIMI='$(CURDIR)/$(KIMI)/bin/python' $(PYTEST) -m kimi; \
+	fi
 
 fuzz: $(TEST)/.stamp ## run the property tests on new random cases, many of them
 	@MINUTEBOOK_HYPOTHESIS=fuzz $(PYTEST) -m hypothesis
@@ -100,6 +116,12 @@ docs: $(DOCS)/.stamp ## build the documentation into build/site
 clean: ## remove all that these targets have made
 	rm -rf .venv build dist .coverage .coverage.* .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(KIMI)/.stamp:
+	@$(if $(QUIET),:,echo 'making $(@D) (kimi-cli $(KIMI_VERSION))')
+	@$(KIMI_PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --quiet --disable-pip-version-check 'kimi-cli==$(KIMI_VERSION)'
+	@touch $@
 
 # An environment is older than its stamp only while neither of the two files
 # that say what is in it has changed; then it is brought up to date in place.

@@ -12,9 +12,9 @@ from minutebook.context import Context, fold
 from minutebook.errors import CheckpointNotFound, ConfigError, ContextOverflow
 from minutebook.lineage import NothingToUndo
 from minutebook.messages import Message, replace
+from minutebook.opening import open_session
 from minutebook.providers import validate_anthropic, validate_chat
 from minutebook.reports import Settings
-from minutebook.opening import open_session
 from minutebook.session import Session
 from minutebook.store.disk import Disk
 from minutebook.store.memory import MemoryStore, Shelf
@@ -310,7 +310,7 @@ class Player:
 
 def _members(history: Sequence[Message], start: int) -> list[int]:
     """Give the indices of an assistant message and of the results of its calls."""
-    from minutebook.turns import pair  # noqa: PLC0415
+    from minutebook.turns import pair
 
     pairing = pair(history)
     answered = [result for (index, _), result in pairing.results.items() if index == start]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -50,8 +51,9 @@ async def session_with(
 
 async def first_of(asked: asyncio.Event, running: asyncio.Future[Compacted]) -> None:
     """Wait until the model is asked; fail at once where the compaction ends without that."""
-    waiting = asyncio.ensure_future(asked.wait())
-    await asyncio.wait({waiting, running}, return_when=asyncio.FIRST_COMPLETED)
+    waiting: asyncio.Future[Any] = asyncio.ensure_future(asked.wait())
+    futures: list[asyncio.Future[Any]] = [waiting, running]
+    await asyncio.wait(futures, return_when=asyncio.FIRST_COMPLETED)
     assert asked.is_set() or await running is None
 
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from hypothesis import given
@@ -135,7 +135,7 @@ def test_a_log_written_and_read_gives_the_same(records: list[Record]) -> None:
 
 def _is_stored(record: Record) -> bool:
     """Batches stand before others, and a `seq` beyond 64 bits is not of the strict shape."""
-    return not (type(record).__name__ == "Batch")
+    return type(record).__name__ != "Batch"
 
 
 @given(LOGS)
@@ -177,7 +177,7 @@ class Steps:
     def __init__(self) -> None:
         self.count = 0
 
-    def __enter__(self) -> "Steps":
+    def __enter__(self) -> Self:
         sys.setprofile(self._note)
         return self
 
@@ -191,7 +191,7 @@ class Steps:
 class Walked(list[Any]):
     """A list that counts how many of its items are read or copied."""
 
-    count = 0
+    count = 0  # type: ignore[assignment]  # it hides a method that nobody calls here
 
     def __iter__(self) -> Any:
         for index in range(len(self)):
@@ -261,9 +261,12 @@ def test_each_message_is_estimated_once(monkeypatch: pytest.MonkeyPatch) -> None
 def test_only_what_follows_the_last_usage_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     """On restore the messages that a provider has counted cost no estimate."""
     estimated: list[str] = []
-    monkeypatch.setattr(
-        minutebook.context, "estimate_message", lambda message: estimated.append(message.text) or 1
-    )
+
+    def estimate(message: Message) -> int:
+        estimated.append(message.text)
+        return 1
+
+    monkeypatch.setattr(minutebook.context, "estimate_message", estimate)
     context = folded([user("a"), user("b"), Usage(token_count=90), user("c")])
 
     assert context.token_count_with_pending == 91

@@ -35,7 +35,7 @@ JSON = st.recursive(
 
 def untyped(**fields: object) -> Message:
     """Make a message as a caller does who does not look at the types."""
-    return cast("Message", Message(**{"role": "user", "content": "x", **cast("Any", fields)}))
+    return Message(**{"role": "user", "content": "x", **cast("Any", fields)})
 
 
 def written(value: object) -> tuple[Record, Record]:

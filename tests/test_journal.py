@@ -271,7 +271,7 @@ async def test_a_rewrite_whose_last_sync_failed_is_in_force() -> None:
 
 async def test_a_cut_gives_what_folding_anew_gives() -> None:
     """The quick way of a revert is taken where the bytes are where they were."""
-    journal, store = await journal_of(said(1), Checkpoint(id=0), said(2))
+    journal, _store = await journal_of(said(1), Checkpoint(id=0), said(2))
     mark = journal.context.mark(0)
     context = journal.context
 
@@ -355,9 +355,9 @@ def test_calls_from_elsewhere_are_refused() -> None:
 
     async def visit(journal: Journal) -> None:
         for door in (
-            lambda: journal.ready(),
+            journal.ready,
             lambda: journal.alone(settle),
-            lambda: journal.close(),
+            journal.close,
         ):
             with pytest.raises(WrongPlace):
                 await door()

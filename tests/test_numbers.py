@@ -9,7 +9,6 @@ from minutebook.numbers import Numbers
 from minutebook.records import Batch, Record
 from tests.strategies import RECORDS
 
-
 ALONE = RECORDS.filter(lambda record: not isinstance(record, Batch))
 """A checkpoint inside a batch does not count, and `flatten` gives no `_batch` records."""
 

@@ -44,7 +44,7 @@ async def test_what_makes_no_sense_is_refused_before_anything_is_made(tmp_path: 
     """A wrong window or preset leaves no folder behind."""
     for options in ({"window": 0}, {"max_output": -1}, {"preset": "none"}):
         with pytest.raises(ConfigError):
-            async with minutebook.open(tmp_path / "s", **options):  # type: ignore[arg-type]
+            async with minutebook.open(tmp_path / "s", **options):
                 pytest.fail("it opened")
 
     assert names(tmp_path) == []
@@ -54,7 +54,7 @@ async def test_a_missing_session_is_not_made_unasked(tmp_path: Path) -> None:
     """`create=False` and reading both need one that is there."""
     for options in ({"create": False}, {"mode": "r"}):
         with pytest.raises(StoreError, match="no such session"):
-            async with minutebook.open(tmp_path / "s", **options):  # type: ignore[arg-type]
+            async with minutebook.open(tmp_path / "s", **options):
                 pytest.fail("it opened")
 
     assert names(tmp_path) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from minutebook.errors import ConfigError
@@ -38,7 +40,7 @@ def test_the_window_comes_from_the_caller_the_error_or_the_model() -> None:
 @pytest.mark.parametrize("name", ["window", "max_output"])
 def test_numbers_that_make_no_sense_name_their_setting(name: str) -> None:
     """Zero and less is no number of tokens."""
-    values = {"window": None, "max_output": None, name: 0}
+    values: dict[str, Any] = {"window": None, "max_output": None, name: 0}
 
     with pytest.raises(ConfigError, match=name):
         Settings.of(model=None, tools=(), preset_name="default", **values)

@@ -284,7 +284,7 @@ def _context_of(live: Log, items: Sequence[Message]) -> Context:
     """Give a context that holds the very objects that are to be carried."""
     context = live.context
     own = {message.seq: message for message in items if message.seq and not message.elided}
-    context._messages = [own.get(message.seq, message) for message in context.history]
+    context._messages = [own.get(message.seq or 0, message) for message in context.history]
     context._history = None
     return context
 

@@ -326,22 +326,22 @@ async def elsewhere(session: Session) -> dict[str, Any]:
         "record_usage": lambda: session.record_usage(5),
         "set_system_prompt": lambda: session.set_system_prompt("x"),
         "set_tools": lambda: session.set_tools([]),
-        "checkpoint": lambda: session.checkpoint(),
+        "checkpoint": session.checkpoint,
         "pin": lambda: session.pin(1),
         "tag": lambda: session.tag(1, "x"),
         "revert": lambda: session.revert(0),
-        "undo": lambda: session.undo(),
+        "undo": session.undo,
         "restore": lambda: session.restore(1),
-        "clear": lambda: session.clear(),
-        "compact": lambda: session.compact(),
-        "fit": lambda: session.fit(),
-        "view": lambda: session.view(),
-        "usage": lambda: session.usage(),
-        "history": lambda: session.history(),
-        "rotations": lambda: session.rotations(),
+        "clear": session.clear,
+        "compact": session.compact,
+        "fit": session.fit,
+        "view": session.view,
+        "usage": session.usage,
+        "history": session.history,
+        "rotations": session.rotations,
         "fork": lambda: session.fork("x"),
-        "refresh": lambda: session.refresh(),
-        "close": lambda: session.close(),
+        "refresh": session.refresh,
+        "close": session.close,
     }
     found: dict[str, Any] = {}
     for name, made in calls.items():
@@ -396,7 +396,7 @@ async def test_records_of_ours_are_what_the_log_holds(session: Session) -> None:
     records = [entry for run in session.store.replay() for entry in _records(run)]
     special = [record for record in records if not isinstance(record, Message)]
     assert [type(record) for record in special] == [Checkpoint, Tag, Usage]
-    assert all(record.content for record in special)  # type: ignore[union-attr]
+    assert all(record.content for record in special)
 
 
 def _records(item: Any) -> list[Any]:

@@ -1,8 +1,8 @@
 """Every public method may be cancelled at any await and leaves a whole session."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +17,12 @@ STEPS_MAX = 300
 
 
 @pytest.fixture(scope="module")
-def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grown]:
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
     """Make the session once for all tests here."""
     return Grown(tmp_path_factory.mktemp("cancelled"))
 
 
-async def cancelled_after(task: asyncio.Future[object], steps: int) -> bool:
+async def cancelled_after(task: asyncio.Future[Any], steps: int) -> bool:
     """Cancel a task after some turns of the loop; tell whether it was still at work."""
     for _ in range(steps):
         await asyncio.sleep(0)
@@ -96,9 +96,7 @@ async def test_a_cancelled_append_is_written_whole_or_not_at_all(
 
 
 @pytest.mark.parametrize("name", ["revert", "undo", "restore", "clear", "compact"])
-async def test_a_rewrite_cancelled_while_it_waits_does_not_happen(
-    name: str, grown: Grown
-) -> None:
+async def test_a_rewrite_cancelled_while_it_waits_does_not_happen(name: str, grown: Grown) -> None:
     """Only what was begun on disk is finished."""
     session = await opened(grown.copy(), Disk(), "disk", AtOnce())
     before = asyncio.ensure_future(session.append(user("before")))

@@ -83,7 +83,7 @@ async def test_a_compaction_without_a_window_names_the_setting() -> None:
         session.view()
         for call_ in (session.compact, session.fit):
             with pytest.raises(ConfigError, match="window"):
-                await call_()  # type: ignore[operator]
+                await call_()
 
 
 async def test_a_window_may_be_known_of_the_model() -> None:
@@ -102,7 +102,7 @@ async def test_what_cannot_fit_is_refused_and_nothing_is_changed(session: Sessio
 
     for attempt in (session.compact, session.fit):
         with pytest.raises(ContextOverflow) as raised:
-            await attempt()  # type: ignore[operator]
+            await attempt()
         assert raised.value.parts
 
     assert values(session.context) == before
@@ -147,7 +147,7 @@ async def test_fit_refuses_what_the_provider_counted_too_large(session: Session)
     assert session.rotations() == []
 
 
-async def test_fit_goes_on_where_a_compaction_is_only_advisable(session: Session) -> None:
+async def test_fit_goes_on_where_a_compaction_is_only_advisable() -> None:
     """Over the trigger and under the limit, with nothing to make smaller, it is sent as it is."""
     async with on_memory(Shelf(), window=WINDOW, max_output=100) as session:
         await session.append(user("hello"), usage=int(WINDOW * 0.9))

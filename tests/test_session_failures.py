@@ -1,7 +1,6 @@
 """Disk before memory: whatever operation of the disk fails, both agree and the next try works."""
 
 import errno
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,7 @@ class Fault(FailAt):
 
 
 @pytest.fixture(scope="module")
-def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grown]:
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Grown:
     """Make the session once for all tests here."""
     return Grown(tmp_path_factory.mktemp("failures"))
 

@@ -14,7 +14,7 @@ from minutebook.errors import InvalidMessage, StoreError
 from minutebook.lineage import NothingToUndo, find_checkpoint, last_rewrite, walk
 from minutebook.lines import Scanner, flatten
 from minutebook.messages import Message, replace, user
-from minutebook.records import Clear, Compaction
+from minutebook.records import Compaction
 from minutebook.retired import load_lineage, load_named, load_rotation
 from minutebook.store.files import FileStore
 from minutebook.store.forking import write_fork
@@ -136,8 +136,8 @@ def _since(context: Context, store: Store, step: Step) -> list[bytes]:
 
 
 def _later_messages(context: Context, step: Step) -> int:
-    """Count the messages after a rewrite that are not its own note."""
-    own = 0 if isinstance(step.record, Clear) else 1
+    """Count the messages after a rewrite that are not its own notes."""
+    own = max(0, getattr(step.record, "lines", 0) - 1)
     later = [
         message
         for index, message in enumerate(context.history)

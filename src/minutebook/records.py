@@ -130,6 +130,8 @@ class Clear(Struct, frozen=True, gc=False, omit_defaults=True, tag_field="role",
     content: str = ""
     origin: Rotated | None = field(default=None, name="from")
     next: Next | None = None
+    lines: int = 0
+    """How many records belong to the rewrite, from this one on, itself included."""
     at: float | None = None
     sum: str | None = None
 

@@ -123,6 +123,7 @@ def clear(context: Context, *, notes: Sequence[Message] = (), at: float) -> Oper
             content=f"cleared; the log before is rotation {rotated.number}",
             origin=rotated,
             next=following,
+            lines=1 + len(notes),
             at=at,
             sum=span_sum(b""),
         )

@@ -167,9 +167,9 @@ def test_ctrl_c_ends_it_with_one_line(tmp_path: Path) -> None:
     before = (folder / "context.jsonl").read_bytes()
     code = (
         "import signal, sys\n"
-        "from minutebook import session\n"
+        "from minutebook import compactor\n"
         "def compact(*a, **k): signal.raise_signal(signal.SIGINT)\n"
-        "session.compact = compact\n"
+        "compactor.compact = compact\n"
         "from minutebook.cli import main\n"
         "main()\n"
     )

@@ -41,11 +41,15 @@ def test_a_stub_says_what_was_there_and_how_it_ended() -> None:
 
     assert stub is not None
     assert stub.message.text.split("\n") == [
-        "[The output of bash python run.py was set aside: 63 lines,"
-        f" {len(output)} characters, whole in record 2;"
-        " it ended with exit code 1, ValueError: bad row 512]",
-        "Most often it named src/app.py, parse_line, ValueError, which tells what this output"
-        " was about at the time",
+        (
+            "[The output of bash python run.py was set aside: 63 lines,"
+            f" {len(output)} characters, whole in record 2;"
+            " it ended with exit code 1, ValueError: bad row 512]"
+        ),
+        (
+            "Most often it named src/app.py, parse_line, ValueError, which tells what this output"
+            " was about at the time"
+        ),
     ]
 
 
@@ -108,9 +112,9 @@ def test_stubs_take_the_places_of_outputs() -> None:
 
 def test_a_stub_is_known_by_its_key() -> None:
     """Text that looks like one is an output like any other (case C118)."""
+    from minutebook.budget import Policy
     from minutebook.compaction.keep import protect
     from minutebook.compaction.plan import Goal
-    from minutebook.budget import Policy
 
     draft, item = first(*step("a", "bash", lines(60), command="make"), assistant("ok"))
     stub = stub_of(item, acts_of(draft)[1], ENGLISH)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from minutebook.errors import FormatError
 from minutebook.formats.claude_code import detect, read
-from minutebook.formats.mapping import CLEARED_NOTICE
-from minutebook.formats.mapping import stored
+from minutebook.formats.mapping import CLEARED_NOTICE, stored
 from minutebook.formats.source import Source
 from minutebook.formats.value import Reading
 from minutebook.messages import Message, TextPart, ThinkPart, assistant, call, replace, tool

@@ -28,7 +28,8 @@ def words(text: str) -> Entry:
 
 MESSAGES = [
     entry("m1", "user", words("task"), {"type": "file", "path": "a.py", "content": "x = 1"}),
-    entry("m2", "assistant", words("ok"), {"type": "tool_use", "id": "c1", "name": "f", "input": {}},
+    entry("m2", "assistant", words("ok"),
+          {"type": "tool_use", "id": "c1", "name": "f", "input": {}},
           metrics=METRICS, modelInfo={"id": "m-1"}),
     entry("m3", "user", {"type": "tool_result", "tool_use_id": "c1", "content": "done"}),
     entry("m4", "assistant", words("bye"), metrics=METRICS),

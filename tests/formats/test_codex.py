@@ -251,7 +251,7 @@ def test_a_rollback_leaves_its_turns() -> None:
 
 def test_old_rollouts_are_bare_items() -> None:
     """The first line is the meta, lines with record_type are state."""
-    lines = [
+    lines: list[Any] = [
         {"id": "old", "timestamp": "2025-08-01T00:00:00Z", "instructions": "be kind", "git": {}},
         {"record_type": "state"},
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "a"}]},

@@ -86,7 +86,7 @@ def test_arguments_are_what_was_given_as_text(value: Any) -> None:
 
 def test_a_reply_is_made_of_neighbours() -> None:
     """Reasoning, text and calls up to what is something else, or to a place that ends it."""
-    items = [
+    items: list[Any] = [
         {"type": "reasoning", "summary": [{"text": "hm"}], "encrypted_content": "e"},
         {
             "type": "message",

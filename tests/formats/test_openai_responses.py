@@ -24,7 +24,7 @@ from tests.formats.altered import (
 )
 
 Item = dict[str, Any]
-ITEMS = [
+ITEMS: list[Any] = [
     {"type": "message", "role": "developer", "content": "be kind"},
     {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "task"}]},
     {"type": "reasoning", "summary": [{"text": "hm"}], "encrypted_content": "e"},

@@ -46,7 +46,8 @@ def answered(number: int, call_id: str, *calls: str, response: str = "r1", **key
              "prompt_tokens_details": {"cached_tokens": 4}}  # fmt: skip
     found = {"id": response, "model": "m-1", "choices": [{"message": message}], "usage": usage}
     return action(number, "run", args={"command": "ls", "thought": "ok"},
-                  tool_call_metadata={"tool_call_id": call_id, "model_response": found})  # fmt: skip
+                  tool_call_metadata={"tool_call_id": call_id,
+                                      "model_response": found})  # fmt: skip
 
 
 def result(number: int, call_id: str, text: str) -> Event:
@@ -211,7 +212,8 @@ def test_one_events_file_takes_in_its_neighbours() -> None:
     """In the order of their numbers; broken ones are problems."""
     files = {"0.json": json.dumps(SYSTEM).encode(), "2.json": b"{",
              "10.json": json.dumps(action(10, "message", args={"content": "b"})).encode(),
-             "9.json": json.dumps(action(9, "message", args={"content": "a"})).encode()}  # fmt: skip
+             "9.json": json.dumps(
+                 action(9, "message", args={"content": "a"})).encode()}  # fmt: skip
     source = document_source(TASK, beside=files)
 
     reading = read(source, 0)

@@ -148,7 +148,7 @@ def test_a_reply_has_its_parts_and_its_usage() -> None:
 
 def test_the_first_version_has_no_ids() -> None:
     """Each entry follows the one before; what is kept is told by number, the header counted."""
-    lines = [
+    lines: list[Any] = [
         {"type": "session", "id": "s1", "timestamp": STAMP, "cwd": "/w", "modelId": "m-0"},
         *({"type": "message", "timestamp": STAMP, "message": {"role": "user", "content": text}}
           for text in ("a", "b", "c")),
@@ -166,7 +166,7 @@ def test_the_first_version_has_no_ids() -> None:
 
 def test_usage_before_a_compaction_is_not_of_the_context() -> None:
     """A kept reply keeps its text; what follows is counted again."""
-    lines = [
+    lines: list[Any] = [
         HEADER,
         asked("a", None, "task"),
         said("b", "a", words("ok"), usage=COUNTS),

@@ -39,7 +39,7 @@ FORMATS_OF = {
 """The formats of the files in each folder of the samples."""
 NO_SESSIONS = re.compile(
     r"cline-sdk/session\.json|gemini-cli/sdk_agent-resume-session\.json|kimi-cli/.*/wire\.jsonl"
-    r"|kimi-(cli|code)/.*state\.json|kimi-cli/.*/kimi\.json|opencode/.*/(message|part|project)/.*"
+    r"|kimi-(cli|code)/.*state\.json|kimi-cli/.*/(kimi\.json|test)|opencode/.*/(message|part|project)/.*"
     r"|pi/LICENSE"
 )
 """The files that are none: they stand beside a session, or are recorded answers of a service."""

@@ -34,7 +34,7 @@ TURNS = [
     turn("observation", "done"),
     turn("gpt", "so"),
 ]
-PARTS = [
+PARTS: list[Any] = [
     {"role": "user", "content": [{"type": "text", "value": "task"}]},
     {"role": "assistant", "content": [
         {"type": "reasoning", "value": "hm"},
@@ -133,7 +133,7 @@ def test_a_file_may_hold_many() -> None:
 
 
 def test_evidence_and_what_is_not_taken() -> None:
-    """from and value, or roles under conversations; other messages are not taken."""
+    """From and value, or roles under conversations; other messages are not taken."""
     assert "from and value" in str(detect(document_source({"conversations": TURNS})))
     roles = {"conversations": [{"role": "user", "content": "a"}]}
     assert "key conversations" in str(detect(document_source(roles)))

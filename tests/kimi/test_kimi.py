@@ -24,7 +24,7 @@ pytestmark = pytest.mark.kimi
 
 FROM_KIMI = {"role": "user", "content": "from Kimi"}
 STORY = settings(
-    max_examples=25, report_multiple_bugs=False, phases=[Phase.explicit, Phase.generate]
+    max_examples=100, report_multiple_bugs=False, phases=[Phase.explicit, Phase.generate]
 )
 """Without shrinking: each example takes another process's time."""
 

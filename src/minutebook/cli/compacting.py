@@ -337,15 +337,7 @@ def facts_of(job: Job, outcome: Outcome, *, dry_run: bool) -> dict[str, Any]:
             "messages": len(plan.history),
             "by_kind": outcome.after,
         },
-        "steps": [
-            {
-                "name": step.name,
-                "tokens_before": step.tokens_before,
-                "tokens_after": step.tokens_after,
-                "detail": step.detail,
-            }
-            for step in plan.steps
-        ],
+        "steps": _steps(plan),
         "kept": kept_of(outcome),
         "left_out": len(plan.left_out),
         "not_imported": outcome.not_imported,
@@ -463,3 +455,27 @@ def _show_kept(page: Page, facts: dict[str, Any]) -> None:
             ("undo", facts["undo"] or ""),
         ]
     )
+
+
+def _steps(plan: Plan) -> list[dict[str, Any]]:
+    """Give what each step came to; the ledger, which is no step of the ladder, stands last."""
+    found: list[dict[str, Any]] = [
+        {
+            "name": step.name,
+            "tokens_before": step.tokens_before,
+            "tokens_after": step.tokens_after,
+            "detail": step.detail,
+        }
+        for step in plan.steps
+    ]
+    if plan.ledger_tokens:
+        before = plan.tokens_after - plan.ledger_tokens
+        found.append(
+            {
+                "name": "ledger",
+                "tokens_before": before,
+                "tokens_after": plan.tokens_after,
+                "detail": plan.ledger,
+            }
+        )
+    return found

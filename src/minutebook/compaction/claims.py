@@ -38,12 +38,13 @@ AROUND = 3
 FORM_WORDS_MIN = 4
 """With fewer spaces than this, a text is the same as another by chance."""
 
-CANDIDATES_MAX = 400
+CANDIDATES_MAX = 1_000
 """How many statements are looked at for one word; the newest."""
 
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 _NUMBERED = re.compile(r"\b[A-Za-z]+-?\d+\b")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_COUNTED = re.compile(r"\b\d+ (?:passed|failed|passing|failing|errors?|failures?)\b")
 _SAID = re.compile(r"[\w#§]+")
 _QUOTED = re.compile(r"[\"“]([^\"“”]{20,})[\"”]")
 _PLACE = re.compile(r"(?<=[\w\]]):\d+(?::\d+)?|:L?\d+-L?\d+|\(\d+,\d+\)|^\s*\d+(?:→|[:|\t-](?!\d))")
@@ -64,7 +65,7 @@ _BAD = re.compile(
     re.IGNORECASE,
 )
 _NOT = re.compile(
-    r"(?:\b(?:not|never|no longer|cannot|without|isn't|doesn't|don't|didn't|wasn't|aren't|can't"
+    r"(?:\b(?:not?|never|no longer|cannot|without|isn't|doesn't|don't|didn't|wasn't|aren't|can't"
     r"|won't|couldn't|yet to|un)\s+(?:\w+\s+){0,2}|不|没有?|未)$",
     re.IGNORECASE,
 )
@@ -123,6 +124,9 @@ class Claims:
         mine = outcome_words(line)
         if not mine or len({good for _, good in mine}) > 1:
             # A line that tells of both is a story; which part is of what can't be told.
+            return
+        if any(count in self.source.text for count in _COUNTED.findall(line)):
+            # A count of outcomes that stands there as it is.
             return
         (word, good), *_ = mine
         agreeing, opposite = self._nearest(line, good=good)

@@ -10,7 +10,7 @@ doubt about one line, not a verdict.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -29,7 +29,8 @@ DOUBTFUL_WEIGHT = 2.0
 """How much a line with a doubt takes from the score beside one without."""
 
 _RECORDS = re.compile(
-    "|".join(
+    r"records? \d+(?:\s*(?:to|and|[–,-])\s*\d+)*|"
+    + "|".join(
         re.escape(phrases.record).replace(r"\{n\}", r"\d+")
         + r"(?:\s*(?:to|[–-]|至|,)\s*#?\d+)*(?!\w)"
         for phrases in ALL
@@ -37,7 +38,7 @@ _RECORDS = re.compile(
 )
 _QUOTED = re.compile(r"`([^`\s]+)`")
 _QUOTED_WORD = re.compile(r"[A-Za-z][\w-]{3,}")
-_RUN = re.compile(r"[^\s`|,()\[\]{}<>\"']+(?!…)")
+_RUN = re.compile(r"[^\s`|,()\[\]{}<>\"']+")
 _SIGNS = re.compile(r"\w[_/.@$:]\w|[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]{2}|[A-Z]{2,}-\d")
 _PROSE = re.compile(
     r"(?i:e\.g|i\.e|etc|vs|a\.k\.a)|[A-Za-z]+(?:[/-][A-Za-z]+)+|[A-Za-z-]+:[A-Za-z]+|\d+[a-z]{1,3}"
@@ -106,19 +107,19 @@ class Checker:
         return SummaryChecks(lines=telling, doubts=tuple(found))
 
 
-def _doubts(at: int, line: str, claims: Claims) -> Iterator[Doubt]:
+def _doubts(at: int, line: str, claims: Claims) -> list[Doubt]:
     """Give the doubts about one line."""
     body = _RECORDS.sub(" ", _MARKER.sub("", line))
-    for name in names_of(body):
-        if not claims.source.knows(name):
-            yield Doubt(kind="name", what=name, line=at)
-    for number in numbers_in(body):
-        if not claims.bears_number(number, body):
-            yield Doubt(kind="number", what=number, line=at)
-    for word in claims.contradicted(body):
-        yield Doubt(kind="outcome", what=word, line=at)
-    if claims.says_otherwise(body):
-        yield Doubt(kind="quote", what=body.strip(), line=at)
+    found: list[tuple[Kind, str]] = [
+        ("name", name) for name in names_of(body) if not claims.source.knows(name)
+    ]
+    found += [
+        ("number", number) for number in numbers_in(body) if not claims.bears_number(number, body)
+    ]
+    found += [("outcome", word) for word in claims.contradicted(body)]
+    if not found and claims.says_otherwise(body):
+        found.append(("quote", body.strip()))
+    return [Doubt(kind=kind, what=what, line=at) for kind, what in found]
 
 
 def names_of(line: str) -> list[str]:
@@ -131,7 +132,7 @@ def names_of(line: str) -> list[str]:
     quoted = set(_QUOTED.findall(line))
     for run in _RUN.findall(line):
         name = run.strip(".,:;!?#+-()[]{}<>\"'`*=~")
-        if name in found or len(name) < 3 or not any(map(str.isalpha, name)):
+        if name in found or len(name) < 3 or "…" in name or not any(map(str.isalpha, name)):
             continue
         signed = _SIGNS.search(name) and not _PROSE.fullmatch(name)
         if signed or (name in quoted and _QUOTED_WORD.fullmatch(name)):

@@ -34,7 +34,9 @@ class Shown:
             names.update(told_in(message.text) if ours else names_in(message.text))
             texts.append(message.text)
             for call in message.calls:
-                names.update(names_in(values_of(call)))
+                values = values_of(call)
+                names.update(names_in(values))
+                texts.append(values)
         self.names = frozenset(names)
         self._text = " ".join("\n".join(texts).split())
 

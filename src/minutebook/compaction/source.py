@@ -17,8 +17,11 @@ from minutebook.messages import Message
 STATEMENT_CHARS_MAX = 400
 """A longer line is data; only its beginning is read as a statement."""
 
-STATEMENTS_MAX = 40_000
+STATEMENTS_MAX = 60_000
 """How many statements are held; the newest, since they hold."""
+
+TEXT_CHARS_MAX = 8_000_000
+"""How much of the text is read for statements, from its end: some 2 000 000 tokens."""
 
 PIECE_CHARS_MIN = 3
 """A method's name has so many letters; what is shorter after a point is an ending."""
@@ -28,7 +31,7 @@ _RUN = re.compile(
 )
 _PIECE = re.compile(r"[A-Za-z_$À-ɏ][\w$À-ɏ]*|\d+(?:[.,]\d+)*")
 _ESCAPE = re.compile(r"\\[nrt]")
-_END = re.compile(r"(?<=[.!?。！？；])\s+|\n")
+_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n")
 
 
 class Source:
@@ -61,11 +64,10 @@ class Source:
 
     @cached_property
     def statements(self) -> tuple[str, ...]:
-        """Every sentence or line, each once, in order."""
-        found = dict.fromkeys(
-            line[:STATEMENT_CHARS_MAX].strip() for line in _END.split(self.text) if line.strip()
-        )
-        return tuple(found)[-STATEMENTS_MAX:]
+        """Every sentence or line, in order; the newest if there are too many."""
+        lines = [line.strip() for line in _END.split(self.text[-TEXT_CHARS_MAX:])]
+        found = [line[:STATEMENT_CHARS_MAX].rstrip() for line in lines if line]
+        return tuple(found[-STATEMENTS_MAX:])
 
     @cached_property
     def components(self) -> frozenset[str]:

@@ -86,7 +86,8 @@ def _without_thinking(item: Item) -> Item | None:
     )
     if len(rest) == len(message.parts) or not said:
         return None
-    return _lighter(item, rest)
+    lighter = _lighter(item, rest)
+    return lighter if lighter.tokens < item.tokens else None
 
 
 def _without_media(item: Item, phrases: Phrases) -> Item | None:

@@ -60,15 +60,19 @@ def _with_digest(draft: Draft, goal: Goal, kept: Kept) -> tuple[Draft, str]:
 def _with_written(draft: Draft, goal: Goal, kept: Kept, written: Written) -> tuple[Draft, str]:
     """Use a summary from outside, and the digest for what it doesn't cover.
 
-    What it covers goes, unless it must stay or is a person's message within their budget.
+    The newest of what it covers may stay where there is room. What a person has approved takes
+    the place of all that it covers, unless that must stay or is a person's message within
+    their budget.
     """
     at_hand = frozenset(
         at for at, item in enumerate(draft.items) if item.message.seq in written.covers
     )
-    # An exchange of which a part must stay, or is not covered, stays whole.
-    outside = frozenset(range(len(draft.items))) - at_hand
-    gone = at_hand - kept.whole(outside - kept.summaries) - kept.must
-    own = _told(draft, goal, sorted(gone), written.text)
+    gone = frozenset[int]()
+    if written.approved:
+        # An exchange of which a part must stay, or is not covered, stays whole.
+        outside = frozenset(range(len(draft.items))) - at_hand
+        gone = at_hand - kept.whole(outside - kept.summaries) - kept.must
+    own = _told(draft, goal, sorted(at_hand), written.text)
     found = cover_for(draft, goal, kept, own.tokens, gone)
     rest = [at for at in found.covered if at not in at_hand]
     if not rest:
@@ -77,7 +81,7 @@ def _with_written(draft: Draft, goal: Goal, kept: Kept, written: Written) -> tup
     budget = max(int(left * SUMMARY_OF_COVERED_MAX), REST_TOKENS_MIN)
     found = cover_for(draft, goal, kept, own.tokens + budget, gone)
     rest = [at for at in found.covered if at not in at_hand]
-    first = min(gone, default=len(draft.items))
+    first = min(at_hand, default=len(draft.items))
     new = [own]
     for part in ([at for at in rest if at < first], [at for at in rest if at >= first]):
         if part:

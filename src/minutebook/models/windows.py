@@ -12,7 +12,7 @@ from functools import lru_cache
 @lru_cache(maxsize=256)
 def window_of(model: str) -> int | None:
     """Give the context window of *model* in tokens; None if it is not known."""
-    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - see above
+    from genai_prices.data_snapshot import get_snapshot
 
     try:
         _provider, found = get_snapshot().find_provider_model(model, None, None, None)

@@ -271,8 +271,10 @@ class FileStore:
         """As `collect`; gives what was done with each rotation."""
         if not retention.foreign and self.is_foreign:
             return []
-        self.make_ready()
+        # The log is not written to, so it need not be brought in order: it stays as it is.
+        self._check_writable()
         with translated(self.folder):
+            self._file.check()
             rotations = self.rotations()
             actions = plan(rotations, needed, retention, now)
             return carry_out(self._disk, self.folder, rotations, actions, seconds=seconds)

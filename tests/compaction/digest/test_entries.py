@@ -120,10 +120,14 @@ def test_names_are_grouped_by_their_place() -> None:
     lines = texts(name_lines(rank_names(found, said=(), visible=(), focus=()), ENGLISH, 999))
 
     assert lines == [
-        f"In `deep/app.py` the work so far made use of {', '.join(used)}, about 3× each and"
-        " last of all in record 3",
-        f"In `make all` the work so far came across {', '.join(sorted(seen))}, about 1× each"
-        " and last of all in record 4",
+        (
+            f"In `deep/app.py` the work so far made use of {', '.join(used)}, about 3× each and"
+            " last of all in record 3"
+        ),
+        (
+            f"In `make all` the work so far came across {', '.join(sorted(seen))}, about 1× each"
+            " and last of all in record 4"
+        ),
     ]
 
 
@@ -137,10 +141,15 @@ def test_few_names_of_a_place_go_to_the_others() -> None:
     lines = texts(name_lines(rank_names(found, said=(), visible=(), focus=()), ENGLISH, 99))
 
     assert lines == [
-        "Elsewhere in this conversation use was made of c_d, src/deep/app.py, a_b, about 1× each"
-        " and last of all in record 4",
-        "Elsewhere in this conversation there came up e_f, about 1× each and last of all in"
-        " record 4",
+        (
+            "Elsewhere in this conversation use was made of c_d, src/deep/app.py, a_b, "
+            "about 1× each"
+            " and last of all in record 4"
+        ),
+        (
+            "Elsewhere in this conversation there came up e_f, about 1× each and last of all in"
+            " record 4"
+        ),
     ]
 
 
