@@ -12,18 +12,21 @@ PAGE = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
 
 def defined(file: str) -> set[str]:
     """Give the tests of a file, and its classes, by the names that pytest gives them."""
-    found: set[str] = set()
-    for node in ast.parse((ROOT / file).read_bytes()).body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            found.add(node.name)
-        if isinstance(node, ast.ClassDef):
-            found.add(node.name)
-            found |= {
-                f"{node.name}::{inner.name}"
-                for inner in node.body
-                if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef)
-            }
+    tree = ast.parse((ROOT / file).read_bytes()).body
+    classes = {node.name: node for node in tree if isinstance(node, ast.ClassDef)}
+    found = {n.name for n in tree if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for name in classes:
+        found |= {name, *(f"{name}::{method}" for method in methods(name, classes))}
     return found
+
+
+def methods(name: str, classes: dict[str, ast.ClassDef]) -> set[str]:
+    """Give the methods of a class, inherited ones too."""
+    node = classes.get(name)
+    if node is None:
+        return set()
+    own = {n.name for n in node.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+    return own.union(*(methods(ast.unparse(base), classes) for base in node.bases))
 
 
 def test_every_test_that_the_page_names_is_there() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import msgspec
@@ -75,3 +76,42 @@ async def test_the_lock_is_given_up_whatever_happens_inside(tmp_path: Path) -> N
 
     async with minutebook.open(tmp_path / "s") as session:
         await session.append(minutebook.user("hello"))
+
+
+async def test_a_second_writer_waits_for_the_lock_as_long_as_it_is_told(tmp_path: Path) -> None:
+    """And has it once the first is done."""
+
+    async def second() -> None:
+        async with minutebook.open(tmp_path / "s", lock_timeout=60) as session:
+            await session.append(minutebook.user("second"))
+
+    async with minutebook.open(tmp_path / "s") as session:
+        task = asyncio.ensure_future(second())
+        await asyncio.sleep(0)
+        await session.append(minutebook.user("first"))
+    await task
+
+    async with minutebook.open(tmp_path / "s", mode="r") as session:
+        assert [message.text for message in session.context.history] == ["first", "second"]
+
+
+async def test_a_reader_needs_no_lock_and_a_window_is_not_needed(tmp_path: Path) -> None:
+    """A session may be read while another process writes it."""
+    async with minutebook.open(tmp_path / "s") as writer:
+        await writer.append(minutebook.user("hello"))
+        async with minutebook.open(tmp_path / "s", mode="r") as reader:
+            assert reader.settings.known_window() is None
+            assert len(reader.view().messages) == 1
+            with pytest.raises(ConfigError, match="window"):
+                await reader.fit()
+
+
+async def test_a_damaged_description_does_not_keep_a_session_shut(tmp_path: Path) -> None:
+    """The log is the truth; what is beside it is rebuilt."""
+    async with minutebook.open(tmp_path / "s", window=9_000) as session:
+        await session.append(minutebook.user("hello"))
+    (tmp_path / "s" / "session.json").write_bytes(b'{"id": "s", "win')
+
+    async with minutebook.open(tmp_path / "s") as session:
+        assert session.settings.window is None
+        assert len(session.context.history) == 1

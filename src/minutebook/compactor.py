@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from minutebook.reports import Measures
     from minutebook.summaries import Summary
 
+Told = Literal["applied", "skipped", "failed"]
 Outcome = Literal["skipped", "vetoed", "refused", "failed", "cancelled"]
 
 
@@ -228,7 +229,6 @@ class Compactor:
     ) -> Compacted:
         """Ask the hooks, prepare, do the work alone, and tell everybody what became of it."""
         before = self._counting.measure(order.target)
-        instructions = await self._ask(order, before.tokens)
         self._companions.emit(
             CompactionBegun(
                 trigger=order.trigger,
@@ -241,8 +241,11 @@ class Compactor:
         reason = "cancelled"
         done: Compacted | None = None
         try:
-            summary = await prepare(instructions)
+            summary = await prepare(await self._ask(order, before.tokens))
             done = await self._journal.alone(lambda: work(summary))
+        except CompactionVetoed as error:
+            outcome, reason = "vetoed", error.reason
+            raise
         except ContextOverflow as error:
             outcome, reason = "refused", str(error)
             raise
@@ -256,20 +259,14 @@ class Compactor:
         return done
 
     async def _ask(self, order: Order, tokens: int) -> str:
-        """Ask the hooks; a veto ends the compaction before it has begun."""
+        """Ask the hooks; give the instructions that they add."""
         details = PreCompact(
             session=self._session_id,
             trigger=order.trigger,
             focus=order.focus,
             tokens_before=tokens,
         )
-        try:
-            return await self._companions.hooks.ask(details)
-        except CompactionVetoed as error:
-            ended = CompactionEnded(trigger=order.trigger, outcome="vetoed", reason=error.reason)
-            self._companions.emit(ended)
-            await self._post(order, tokens, tokens, "skipped")
-            raise
+        return await self._companions.hooks.ask(details, self._companions.listeners)
 
     async def _tell_done(self, order: Order, done: Compacted) -> None:
         """Tell of a compaction that was committed, or that had nothing to do."""
@@ -296,14 +293,15 @@ class Compactor:
         ended = CompactionEnded(trigger=order.trigger, outcome=outcome, reason=reason)
         self._companions.emit(ended)
         if outcome != "cancelled":
-            await self._post(order, tokens, tokens, "failed")
+            told: Told = "skipped" if outcome == "vetoed" else "failed"
+            await self._post(order, tokens, tokens, told)
 
     async def _post(
         self,
         order: Order,
         before: int,
         after: int,
-        outcome: Literal["applied", "skipped", "failed"],
+        outcome: Told,
     ) -> None:
         await self._companions.hooks.tell(
             PostCompact(
@@ -313,5 +311,6 @@ class Compactor:
                 tokens_before=before,
                 tokens_after=after,
                 outcome=outcome,
-            )
+            ),
+            self._companions.listeners,
         )

@@ -405,6 +405,7 @@ class Session(Readable):
     async def _rewrite(self, build: Callable[[], Operation]) -> Rotated:
         rotated = await self._journal.rewrite(build)
         self._settled = frozenset()
+        self.mailbox.drop()
         return rotated
 
     async def _compacted(self, order: Order) -> Compacted:

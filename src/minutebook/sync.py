@@ -61,7 +61,7 @@ def open_sync(path: str | os.PathLike[str], **options: Any) -> Iterator[SyncSess
         try:
             yield SyncSession(session, runner)
         finally:
-            runner.run(session.close())
+            runner.run(opening.__aexit__(None, None, None))
 
 
 def _refuse_inside_loop() -> None:

@@ -1,15 +1,53 @@
-"""Windows of models, as far as they are known."""
+"""Windows as the list of prices knows them; no network, and a name that nobody knows is None."""
 
-from __future__ import annotations
+import socket
+import subprocess
+import sys
+
+import pytest
 
 from minutebook.models.windows import window_of
 
 
-def test_a_known_model_has_its_window() -> None:
-    """It comes from the table that genai-prices carries."""
-    assert (window_of("claude-sonnet-4-5") or 0) >= 100_000
+@pytest.mark.parametrize(
+    ("model", "least"),
+    [("gpt-4o", 128_000), ("claude-sonnet-4-5", 200_000)],
+)
+def test_windows_of_well_known_models(model: str, least: int) -> None:
+    """They are what their makers say, or more by now."""
+    found = window_of(model)
+
+    assert found is not None
+    assert least <= found < 100_000_000
 
 
-def test_an_unknown_model_has_none() -> None:
-    """Nothing is guessed."""
-    assert window_of("no-such-model-of-anybody") is None
+@pytest.mark.parametrize("model", ["", "no-such-model", "gpt-4o\n", "\udc00", "x" * 10_000])
+def test_an_unknown_model_has_no_known_window(model: str) -> None:
+    """Whatever the name is made of."""
+    assert window_of(model) is None
+
+
+def test_nothing_is_asked_of_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list is the one that was installed."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError
+
+    window_of.cache_clear()
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+    assert window_of("gpt-4o")
+
+
+def test_the_list_is_loaded_only_when_it_is_asked() -> None:
+    """Its import takes longer than all of ours."""
+    code = (
+        "import sys, minutebook.models.windows as w; before = 'genai_prices' in sys.modules; "
+        "w.window_of('gpt-4o'); print(before, 'genai_prices' in sys.modules)"
+    )
+
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+
+    assert printed.split() == ["False", "True"]
