@@ -1,6 +1,6 @@
 """The cases of public faults played on a session: each event is what a user of it would call."""
 
-from collections.abc import Callable
+import json
 from typing import Any
 
 from minutebook import rewrites
@@ -71,17 +71,10 @@ class Played:
 
 
 def _events(case: Case) -> list[dict[str, Any]]:
-    import json  # noqa: PLC0415
-
     return [json.loads(line) for line in case.raw().splitlines() if line.strip()]
 
 
 def _message_of(record: dict[str, Any]) -> Message:
-    import json  # noqa: PLC0415
-
     found = decode_line(json.dumps(record).encode())
     assert isinstance(found, Message)
     return found
-
-
-Check = Callable[[Session], None]

@@ -18,7 +18,7 @@ from minutebook.reports import Settings
 from minutebook.session import Session
 from minutebook.store.disk import Disk
 from minutebook.store.memory import MemoryStore, Shelf
-from minutebook.turns import exchanges
+from minutebook.turns import exchanges, pair
 from tests import model as oracle
 from tests.model import Model, NotThereError
 from tests.strategies import Do
@@ -310,8 +310,6 @@ class Player:
 
 def _members(history: Sequence[Message], start: int) -> list[int]:
     """Give the indices of an assistant message and of the results of its calls."""
-    from minutebook.turns import pair
-
     pairing = pair(history)
     answered = [result for (index, _), result in pairing.results.items() if index == start]
     return [start, *answered]

@@ -113,16 +113,15 @@ async def test_a_log_that_was_deleted_is_noticed(tmp_path: Path) -> None:
 async def test_a_reader_writes_nothing(tmp_path: Path, name: str) -> None:
     """Whatever is asked of it, beside a writer that goes on."""
     log = await grow(tmp_path / "s")
-    async with opened(tmp_path / "s") as writer:
-        async with opened(tmp_path / "s", mode="r") as reader:
-            before = {path: path.stat() for path in (tmp_path / "s").iterdir()}
-            with pytest.raises(StoreError, match="reading"):
-                await WRITES[name](reader)
-            assert {path: path.stat() for path in (tmp_path / "s").iterdir()} == before
-            assert [message.text for message in reader.history(full=True)] == ["a", "b"]
-            await writer.append(user("c"))
-            reader.refresh()
-            assert [message.text for message in reader.context.history] == ["b", "c"]
+    async with opened(tmp_path / "s") as writer, opened(tmp_path / "s", mode="r") as reader:
+        before = {path: path.stat() for path in (tmp_path / "s").iterdir()}
+        with pytest.raises(StoreError, match="reading"):
+            await WRITES[name](reader)
+        assert {path: path.stat() for path in (tmp_path / "s").iterdir()} == before
+        assert [message.text for message in reader.history(full=True)] == ["a", "b"]
+        await writer.append(user("c"))
+        reader.refresh()
+        assert [message.text for message in reader.context.history] == ["b", "c"]
     assert log.read_bytes().endswith(b'"seq":3}\n')
 
 

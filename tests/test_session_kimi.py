@@ -1,5 +1,6 @@
 """Sessions that Kimi CLI wrote, reads, and goes on with, by the rules that its source has."""
 
+import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from minutebook.context import fold
+from minutebook.lines import scan
 from minutebook.messages import Message, assistant, call, tool, user
 from minutebook.opening import open_session
 from minutebook.session import Session
@@ -53,7 +56,7 @@ LOG = lines(PROMPT, *EXCHANGE)
 
 
 class KimiReader:
-    """What Kimi CLI makes of a log: it knows three special records and wants `content` in others."""
+    """What Kimi CLI makes of a log: three special records, and of others it wants `content`."""
 
     def __init__(self, log: bytes) -> None:
         self.prompt: str | None = None
@@ -92,7 +95,7 @@ def kimi_reverts(log: bytes, number: int, dmail: str) -> bytes:
 
 
 def kimi_compacts(log: bytes, keep: int) -> bytes:
-    """Compact as Kimi CLI does: a new log whose kept messages are written again without our keys."""
+    """Compact as Kimi CLI does: a new log, with kept messages written again without our keys."""
     read = KimiReader(log)
     known = {"role", "content", "name", "tool_calls", "tool_call_id"}
     tail = [
@@ -185,7 +188,7 @@ async def test_rotations_of_kimi_cli_are_joined_in_the_full_history() -> None:
             "too far",
             "dmail two",
         ]
-        assert [message.text for message in full if message.active][0].endswith("minutes")
+        assert next(message.text for message in full if message.active).endswith("minutes")
         assert sum(message.active for message in full) == len(session.context.history) == 5
 
 
@@ -265,8 +268,7 @@ class Read(Player):
         marks = [mark.id for mark in context.checkpoints]
         assert read.next_checkpoint == (marks[-1] + 1 if marks else 0)
         alone = [line for line in log.splitlines(keepends=True) if b'"_batch"' not in line[:20]]
-        shelf = Shelf(b"".join(alone))
-        self.rest = shelf
+        assert fold(scan(b"".join(alone))[0]).history == context.history
 
 
 def _last_usage(session: Session) -> int:
@@ -281,8 +283,6 @@ def _last_usage(session: Session) -> int:
 @given(STORIES)
 def test_kimi_cli_reads_every_log_of_ours(story: list[Do]) -> None:
     """It skips what it does not know, fails at nothing, and sees the same messages."""
-    import asyncio  # noqa: PLC0415
-
     asyncio.run(Read(MemoryHome()).play(story))
 
 
