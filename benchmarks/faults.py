@@ -327,9 +327,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _print_kinds(results: Sequence[Result], swaps: Sequence[Result]) -> int:
     """Print a line for each kind of fault; give how many targets are missed."""
-    print(
-        f"\n{'faults':<16}{'planted':>9}{'caught':>9}{'by models':>11}{'by digest':>11}{'wanted':>9}"
-    )
+    heads = f"{'caught':>9}{'by models':>11}{'by digest':>11}{'wanted':>9}"
+    print(f"\n{'faults':<16}{'planted':>9}{heads}")
     missed = 0
     for kind, wanted in WANTED.items():
         own = [result for result in results if result.kind == kind]

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+import hypothesis
 import pytest
 
 from minutebook.context import Context, fold
@@ -23,8 +24,16 @@ from tests import model as oracle
 from tests.model import Model, NotThereError
 from tests.strategies import Do
 
+EXAMPLES_USUAL = 100
+"""How many Hypothesis takes if it is not told."""
 WINDOW = 6_000
 """Small, so that compactions have something to do."""
+
+
+def examples(count: int) -> int:
+    """Say how many examples a long property takes: *count*, or those of a run that searches more."""
+    wanted = hypothesis.settings().max_examples
+    return wanted if wanted > EXAMPLES_USUAL else count
 
 
 class Clock:

@@ -160,6 +160,23 @@ async def test_the_open_span_counts_what_is_in_flight() -> None:
     assert journal.open_span() == b'{"role":"_checkpoint","id":0}\n'
 
 
+@pytest.mark.parametrize("most", [1, 1 << 20])
+async def test_the_open_span_is_the_same_kept_or_read_back(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long one is not kept at hand; appends in flight count in either case."""
+    monkeypatch.setattr("minutebook.journal.SPAN_BYTES_MAX", most)
+    journal, store = await journal_of(said(1), Checkpoint(id=0), said(2))
+    task = asyncio.ensure_future(journal.write([said(3)]))
+    await turns()
+
+    data = b"".join(store.pieces())
+    assert journal.open_span() == data[data.index(b'{"role":"_checkpoint"') :]
+    store.land()
+    await task
+    assert journal.open_span() == data[data.index(b'{"role":"_checkpoint"') :]
+
+
 async def test_a_cancelled_append_that_is_written_stays() -> None:
     """Its caller is cancelled when the context has it, and nobody else is disturbed."""
     journal, store = await journal_of()

@@ -1,7 +1,7 @@
 """What an operation of a session finds out from its store before it rewrites anything."""
 
+import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from minutebook.records import (
 )
 from minutebook.session import Session
 from minutebook.store.collecting import Retention
+from minutebook.store.disk import Disk
 from minutebook.store.files import FileStore
 from minutebook.store.memory import MemoryStore, Shelf
 from tests.playing import Clock, on_memory, settings
@@ -364,9 +365,6 @@ async def test_a_session_without_a_folder_can_be_forked_into_one(tmp_path: Path)
         assert [message.text for message in fork.history(full=True)] == ["a", "b"]
 
 
-Spoil = Callable[[Path], None]
-
-
 @pytest.mark.parametrize("keep_plain", [0, 1])
 async def test_a_fork_of_compressed_rotations_reads_them(tmp_path: Path, keep_plain: int) -> None:
     """Those whose shared part stays behind are written out whole."""
@@ -392,3 +390,58 @@ async def test_a_fork_of_compressed_rotations_reads_them(tmp_path: Path, keep_pl
         assert [one.number for one in fork.rotations()] == [one.number for one in rotations]
     async with open_session(tmp_path / "g", mode="r") as fork:
         assert fork.history(full=True)
+
+
+async def test_a_rotation_whose_body_is_damaged_is_needed(tmp_path: Path) -> None:
+    """What it holds cannot be compared with the log."""
+    folder = tmp_path / "s"
+    async with open_session(folder, durability="process", retention=None) as session:
+        await session.append(user("a " * 500))
+        await session.set_system_prompt("p")
+        await session.clear()
+        for number in range(40):
+            await session.append(user(f"{number} " * 40))
+        await session.collect(Retention(keep_plain=1))
+        path = folder / "context_1.jsonl.zst"
+        path.write_bytes(path.read_bytes()[:-8])
+
+        assert operations.needed_rotations(session.store, session.context) == {1, 2}
+
+
+async def test_a_fork_where_links_are_not_to_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rotations are copied, and nobody can tell."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    async with open_session(tmp_path / "s", durability="process", retention=None) as session:
+        await session.append(user("a"))
+        await session.clear()
+        monkeypatch.setattr(os, "link", refuse)
+        await session.fork(tmp_path / "f")
+    async with open_session(tmp_path / "f", mode="r") as fork:
+        assert [message.text for message in fork.history(full=True)] == ["a"]
+        assert (tmp_path / "f" / "context_1.jsonl").stat().st_nlink == 1
+
+
+async def test_a_fork_that_failed_is_not_in_the_way_of_the_next_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was made of it is taken away, rotations that were linked already too."""
+    async with open_session(tmp_path / "s", durability="process", retention=None) as session:
+        await session.append(user("a"))
+        await session.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(Disk, "rename", _no_room)
+            with pytest.raises(StoreError, match="no space"):
+                await session.fork(tmp_path / "f")
+        assert list((tmp_path / "f").iterdir()) == []
+        await session.fork(tmp_path / "f")
+    async with open_session(tmp_path / "f", mode="r") as fork:
+        assert [message.text for message in fork.history(full=True)] == ["a"]
+
+
+def _no_room(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")

@@ -93,7 +93,7 @@ class Context:
         self._unknown = 0
         self._next_seq = 1
         self._next_checkpoint = 0
-        self._estimates = array("q")
+        self._estimates: list[int] = []
         self._pending = 0
         self._pending_upto = 0
         self._span_start = 0

@@ -33,7 +33,9 @@ def claims(*texts: str) -> Claims:
     ],
 )
 def test_a_number_has_to_stand_beside_what_it_is_said_of(
-    number: str, line: str, born: bool  # noqa: FBT001
+    number: str,
+    line: str,
+    born: bool,
 ) -> None:
     """With a name, with words of the line, or with its unit; a count may be counted."""
     assert claims().bears_number(number, line) is born
@@ -112,7 +114,13 @@ def test_outcome_words_are_read_with_their_negation(
 
 def test_terms_leave_outcomes_out() -> None:
     """Names, numbered things, stems, and pairs of wide characters."""
-    assert terms_of("WP4: parse_line passed 测试通过") == {"parse_line", "WP4", "parse", "line", "测试"}
+    assert terms_of("WP4: parse_line passed 测试通过") == {
+        "parse_line",
+        "WP4",
+        "parse",
+        "line",
+        "测试",
+    }
     assert form_of("Row 12 passed, 3 rows failed") == "row # § # rows §"
 
 

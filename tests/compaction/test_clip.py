@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.budget import Policy
-from minutebook.compaction.clip import CLIPPED_TOKENS_MIN, clip, clipped
+from minutebook.compaction.clip import clip, clipped
+from minutebook.compaction.keep import CLIPPED_TOKENS_MIN
 from minutebook.compaction.phrases import CHINESE, ENGLISH
 from minutebook.compaction.plan import Draft, Goal, Request, begin
 from minutebook.messages import (

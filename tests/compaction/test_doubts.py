@@ -47,8 +47,11 @@ def test_a_true_summary_has_no_doubts() -> None:
     ],
 )
 def test_a_changed_name_number_or_outcome_is_doubted(old: str, new: str, kind: str) -> None:
-    """One doubt of its kind, in the line that was changed."""
-    assert [found for found, _ in doubts(old, new)] == [kind]
+    """By a doubt of its kind; what no longer counts as borne out may bring another."""
+    found = [found for found, _ in doubts(old, new)]
+
+    assert kind in found
+    assert len(found) <= 2
 
 
 def test_a_doubt_says_where_it_is() -> None:

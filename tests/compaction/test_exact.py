@@ -65,7 +65,9 @@ def test_a_record_that_is_not_covered_is_doubted() -> None:
     lines = TEXT.split("\n")
     at = next(at for at, line in enumerate(lines) if "came across" in line or "came up" in line)
     name = lines[at].split(", ")[1]
-    doubled = "\n".join([*lines[:at], lines[at].replace(name, f"{name}, {name}", 1), *lines[at + 1 :]])
+    doubled = "\n".join(
+        [*lines[:at], lines[at].replace(name, f"{name}, {name}", 1), *lines[at + 1 :]]
+    )
     again = "\n".join([*lines[: at + 1], *lines[at : at + 1], *lines[at + 1 :]])
 
     assert CHECKER.check(TEXT.replace("(record 1)", "(record 99)", 1)).doubts
@@ -85,7 +87,9 @@ def test_a_to_do_entry_has_the_state_that_it_has() -> None:
     """The state is not in the words of any message."""
     from tests.compaction.conversations import numbered, step
 
-    covered = numbered(step("a", "todo", "ok", todos=[{"title": "write docs", "status": "pending"}]))
+    covered = numbered(
+        step("a", "todo", "ok", todos=[{"title": "write docs", "status": "pending"}])
+    )
     text = digest(covered, 500, phrases=ENGLISH)
 
     assert "- write docs (pending) (record 1)" in text

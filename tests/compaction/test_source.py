@@ -42,7 +42,7 @@ def test_every_name_of_a_source_is_known(history: tuple[object, ...]) -> None:
         ("8080", True),
     ],
 )
-def test_a_name_is_known_whole_or_by_its_pieces(name: str, known: bool) -> None:  # noqa: FBT001
+def test_a_name_is_known_whole_or_by_its_pieces(name: str, known: bool) -> None:
     """A piece that stands nowhere gives it away."""
     assert Source(COVERED).knows(name) is known
 

@@ -13,7 +13,6 @@ from minutebook.messages import (
     MediaUrl,
     Message,
     TextPart,
-    ThinkPart,
     VideoPart,
     assistant,
     replace,

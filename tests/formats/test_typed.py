@@ -56,7 +56,9 @@ def test_what_is_no_object_is_a_problem() -> None:
     """JSON of another type is named as an entry that is none."""
     problems: list[Problem] = []
 
-    assert next(iter(rows(lines([1], {"type": "a"}, 5), Head, problems))).head.type == "a"
+    found = list(rows(lines([1], {"type": "a"}, 5), Head, problems))
+
+    assert [row.head.type for row in found] == ["a"]
     assert [(problem.line, problem.kind) for problem in problems] == [(1, "entry"), (3, "entry")]
 
 

@@ -4,13 +4,14 @@ import asyncio
 import base64
 import random
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 
 from minutebook.errors import StoreError
-from minutebook.messages import user
+from minutebook.messages import Message, user
 from minutebook.opening import open_session
 from minutebook.operations import needed_rotations
 from minutebook.session import Session
@@ -244,6 +245,34 @@ async def test_without_a_disk_there_is_no_room_to_win() -> None:
     await store.rewrite(keep=0, tail=[], reason="clear")
     assert store.collect(frozenset(), EVERYTHING_GOES, now=0, seconds=60) == 0
     assert [rotation.number for rotation in store.rotations()] == [1]
+
+
+async def test_a_fork_of_compressed_rotations_lives_without_its_parent(tmp_path: Path) -> None:
+    """Those of its own lineage, a base that is not among them left behind."""
+    folder = tmp_path / "s"
+    async with open_session(folder, durability="process", retention=None) as session:
+        await session.append(user("shared and so on " * 1_000))
+        marks = []
+        for number in range(3):
+            marks.append(await session.checkpoint())
+            await session.append(user(f"attempt {number}"))
+            await session.revert(marks[-1])
+        await session.collect(ALL)
+        assert [rotation.base for rotation in session.rotations()] == [2, None, 2]
+        await session.fork(tmp_path / "early", at=marks[1])
+        await session.fork(tmp_path / "late")
+        whole = session.history(full=True)
+    for path in folder.iterdir():
+        path.unlink()
+    async with open_session(tmp_path / "late", mode="r") as session:
+        assert texts(session.history(full=True)) == texts(whole)
+    async with open_session(tmp_path / "early", mode="r") as session:
+        assert texts(session.history(full=True)) == texts(whole)[:2]
+
+
+def texts(history: Sequence[Message]) -> list[str]:
+    """Give what messages say."""
+    return [message.text for message in history]
 
 
 async def test_gc_may_drop_history_if_it_is_told_to(tmp_path: Path) -> None:

@@ -12,16 +12,13 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from minutebook.compaction.keep import protect
+from minutebook.compaction.keep import CLIPPED_TOKENS_MIN, protect
 from minutebook.compaction.phrases import ALL, Phrases
 from minutebook.compaction.plan import MADE, Draft, Goal, Item, shortened
 from minutebook.messages import Message, Part, TextPart, replace
 from minutebook.tokens.estimate import estimate_text
 
 NAME = "clip"
-
-CLIPPED_TOKENS_MIN = 120
-"""No message is cut to less: the mark alone takes about 20."""
 
 HEAD_SHARE = 0.6
 """Of what stays, so much is head: it tells what the text is, the tail how it ended."""

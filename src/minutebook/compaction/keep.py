@@ -19,6 +19,9 @@ PERSONAL = frozenset(("user", "dmail"))
 """Origins whose messages are protected up to a budget: a person's words, and what the model
 told itself across a revert."""
 
+CLIPPED_TOKENS_MIN = 120
+"""No message is cut to less: the mark alone takes about 20."""
+
 FRESH_SHARE = 0.4
 """Results that the model hasn't seen count for at most this share of the room while older
 messages are chosen, since `clip` can shorten them. Else one huge result would push out
@@ -125,7 +128,7 @@ def weights(draft: Draft, goal: Goal, kept: Kept) -> list[int]:
     if total > allowed:
         for at in results:
             sizes[at] = sizes[at] * max(allowed, 0) // total
-    largest = max(goal.share(goal.policy.user_share), 0)
+    largest = max(goal.share(goal.policy.user_share), CLIPPED_TOKENS_MIN)
     unanswered = kept.fresh - kept.injected
     for at in {*kept.personal, *kept.ends, *kept.injected} - kept.guarded - unanswered:
         if draft.items[at].message.role not in {"assistant", "tool"}:

@@ -81,9 +81,9 @@ def compact(request: Request, limits: Limits, policy: Policy, *, forced: bool = 
             way = again
     if way.draft.tokens > goal.limit:
         raise overflow(way.draft, limits)
-    # A ledger written anew and nothing else is worth a rewrite only if it had grown too large.
+    # A ledger written anew and nothing else is worth a rewrite only at need.
     progress = any(report.tokens_after < report.tokens_before for report in way.steps)
-    if way.draft.tokens >= (before if progress else int(before * (1 - PROGRESS_MIN))):
+    if way.draft.tokens >= before or (not progress and before <= goal.limit):
         said = "; ".join(f"{report.name}: {report.detail}" for report in way.steps)
         reason = "nothing to compact" + (f" ({said})" if said else "")
         return finish(untouched, before, way.steps, reason)
@@ -127,9 +127,10 @@ def _way(start: Draft, goal: Goal, named: Sequence[Named], before: int) -> _Way:
         )
         for report in steps
     )
-    # Where the steps did not reach the target, the ledger is as much smaller; it never makes
-    # the request as large as it was.
-    room = min(goal.target + goal.ledger - draft.tokens, goal.ledger, before - 1 - draft.tokens)
+    # Where the steps did not reach the target, the ledger is as much smaller, but not smaller
+    # than the one before; it never makes the request as large as it was.
+    room = min(max(goal.target + goal.ledger - draft.tokens, old), max(goal.ledger, old))
+    room = min(room, before - 1 - draft.tokens, goal.limit - draft.tokens)
     noted, detail = with_ledger(draft, goal, room)
     return _Way(
         draft=noted, steps=reports, ledger=detail, ledger_tokens=noted.tokens - draft.tokens
