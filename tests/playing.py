@@ -31,7 +31,7 @@ WINDOW = 6_000
 
 
 def examples(count: int) -> int:
-    """Say how many examples a long property takes: *count*, or those of a run that searches more."""
+    """Say how many examples a long property takes: *count*, or what a longer search asks for."""
     wanted = hypothesis.settings().max_examples
     return wanted if wanted > EXAMPLES_USUAL else count
 

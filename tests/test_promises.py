@@ -59,14 +59,14 @@ class Remembering(Player):
         self.check_all()
 
 
-@hypothesis.settings(max_examples=examples(250))
+@hypothesis.settings(max_examples=examples(150))
 @given(STORIES)
 def test_promise_1_replay_gives_the_context_of_the_run_that_wrote_the_log(story: list[Do]) -> None:
     """Whatever operations made it, and what it says is what the model says: all values."""
     asyncio.run(Replaying(MemoryHome()).play(story))
 
 
-@hypothesis.settings(max_examples=examples(150))
+@hypothesis.settings(max_examples=examples(70))
 @given(FORKING_STORIES)
 def test_promise_1_holds_for_files_and_their_forks(story: list[Do]) -> None:
     """On a disk as in memory, and a fork is a session like any other."""
@@ -74,14 +74,14 @@ def test_promise_1_holds_for_files_and_their_forks(story: list[Do]) -> None:
         asyncio.run(Replaying(FileHome(Path(folder) / "session")).play(story))
 
 
-@hypothesis.settings(max_examples=examples(200))
+@hypothesis.settings(max_examples=examples(120))
 @given(STORIES)
 def test_promise_3_nothing_is_split_lost_repeated_or_dropped(story: list[Do]) -> None:
     """No exchange is split, no pin lost, no checkpoint id repeated, no message dropped."""
     asyncio.run(Remembering(MemoryHome()).play(story))
 
 
-@hypothesis.settings(max_examples=examples(150))
+@hypothesis.settings(max_examples=examples(90))
 @given(
     st.lists(talks(), min_size=1, max_size=5),
     st.sampled_from([None, 0.05, 0.2, 0.5, 0.9]),
@@ -175,7 +175,7 @@ def attempts(session: Session, folder: Path) -> Iterator[Callable[[], Awaitable[
     yield lambda: session.fork(folder / "part", at=0)
 
 
-@hypothesis.settings(max_examples=examples(200))
+@hypothesis.settings(max_examples=examples(140))
 @given(WILD, st.none() | WILD, st.none() | NOISE)
 def test_promise_7_any_bytes_raise_nothing_but_our_errors(
     log: bytes, rotation: bytes | None, metadata: bytes | None

@@ -192,3 +192,27 @@ def test_replies_and_summaries_are_cut_for_the_limit() -> None:
 
     assert soft is before
     assert [item.message.elided for item in hard.items] == ["clip", "clip", ""]
+
+
+def test_what_tags_protect_is_cut_last() -> None:
+    """For the limit, when all else is cut."""
+    history = numbered([user(lines(100)), assistant(lines(100)), user("go")])
+    before = begin(Request(history=history, protected=frozenset([1])))
+
+    soft, _ = clip(before, goal(300))
+    some, _ = clip(before, goal(300, limit=before.tokens - 100))
+    hard, _ = clip(before, goal(300, limit=400))
+
+    assert soft is before
+    assert [item.message.elided for item in some.items] == ["", "clip", ""]
+    assert [item.message.elided for item in hard.items] == ["clip", "clip", ""]
+
+
+def test_injections_are_cut_for_the_target_even_unanswered() -> None:
+    """Down to the share of one message; the program will put them in again."""
+    slipped = Message(role="user", content=lines(200), origin="injection")
+    before = draft(user("go"), assistant("ok"), slipped, user("on"))
+
+    after, _ = clip(before, goal(1_000))
+
+    assert [item.message.elided for item in after.items] == ["", "", "clip", ""]

@@ -1,7 +1,5 @@
 """Faults in a summary are doubted, a true one is not."""
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,12 +110,8 @@ def test_faults_in_summaries_by_models_are_caught() -> None:
     """A slice of the campaign that `python -m benchmarks.faults` runs whole."""
     from benchmarks.faults import plant, truths
 
-    found = [
-        one
-        for one in truths([SHARED / "samples" / "opencode", SHARED / "samples" / "pi"])
-        if one.by_model
-    ]
-    results = plant(found, 120, seed=random.Random(5).randrange(99))
+    found = [one for one in truths([SHARED / "samples" / "opencode"]) if one.by_model]
+    results = plant(found, 60, seed=5)
 
     for kind, least in (("name", 0.95), ("number", 0.85), ("path", 0.9), ("outcome", 0.6)):
         own = [result.caught for result in results if result.kind == kind]

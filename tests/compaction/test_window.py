@@ -135,3 +135,15 @@ def test_the_notice_is_in_the_conversation_s_language() -> None:
     assert after.items[1].message.text == (
         "[此处略去 1 条消息，记录 2 至 2：其他 1 条。原文逐字保留，可按记录号取回。]"
     )
+
+
+def test_the_last_resort_keeps_what_is_marked() -> None:
+    """Pins and protecting tags alike."""
+    history = numbered([user("Please do it all"), *[assistant(lines(30))] * 4, assistant("x")])
+    before = begin(
+        Request(history=history, pins=frozenset([2]), protected=frozenset([4])),
+    )
+
+    after, _ = last_resort(before, goal(100))
+
+    assert [item.message.seq for item in after.items if item.message.seq] == [1, 2, 4]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from minutebook.compaction.digest.facts import LISTED, Facts, Quote
 from minutebook.compaction.digest.gather import gather
-from minutebook.compaction.phrases import USES
+from minutebook.compaction.phrases import ENGLISH, USES
 from minutebook.messages import Message, assistant, call, replace, tool, user
 from tests.compaction.conversations import called, histories, numbered, step
 
@@ -192,3 +192,29 @@ def test_a_result_without_a_call_only_adds_names() -> None:
 
     assert facts.errors == {}
     assert list(facts.names) == ["row_count"]
+
+
+def test_what_was_brought_back_is_no_fact() -> None:
+    """It was said before; the call itself is an act like others."""
+    back = step("a", "recall_history", "ValueError: old_name failed in src/old.py", query="rows")
+    facts = facts_of(*back)
+
+    assert not {"old_name", "src/old.py"} & set(facts.names)
+    assert facts.errors == {}
+
+
+def test_a_ledger_is_read_and_not_counted() -> None:
+    """Only where its origin says that it is one of ours (case C118)."""
+    text = (
+        ENGLISH.ledger_lead.format(first=1, last=2)
+        + "\n- In `a.py` the work so far made use of old_name, about 3× each and last of all in"
+        " record 2\n- something else\nno entry"
+    )
+    ledger = Message(role="user", content=text, origin="notice")
+
+    facts = facts_of(ledger, assistant("ok"))
+
+    assert facts.names["old_name"].uses == 3
+    assert facts.names["old_name"].place == "a.py"
+    assert facts.count == 1
+    assert facts_of(user(text)).names["old_name"].uses == 0

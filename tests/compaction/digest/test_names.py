@@ -10,7 +10,9 @@ from minutebook.compaction.digest.names import (
     kind_of,
     most_named,
     names_in,
+    ordinary_words,
     reference,
+    told_in,
 )
 
 
@@ -115,3 +117,45 @@ def test_what_is_named_most_comes_first() -> None:
     assert most_named(text, 5, without="cat a/known.py") == ["two_name", "one_name"]
     assert most_named(text, 1) == ["a/known.py"]
     assert most_named(text, 0) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("see src/very/long… and src/app.py", ["src/app.py"]),
+        ("s.repoPath and r.ok", ["s.repoPath"]),
+    ],
+)
+def test_half_a_name_is_none(text: str, names: list[str]) -> None:
+    """What an ellipsis follows was cut off; a one-letter head takes a longer tail."""
+    assert names_in(text) == names
+
+
+def test_a_long_text_is_not_cut_inside_of_a_word() -> None:
+    """Half a name would be another name."""
+    text = bounded("first_name " * 10 + "x" * 50 + " last_name" * 10, 90)
+
+    assert set(names_in(text)) == {"first_name", "last_name"}
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("In the parser we met parse_line and src/app.py", 6),
+        ("parse_line, src/app.py, 512", 0),
+        ("a I x", 0),
+        ("在解析器里用到过 parse_line 和 src/app.py", 4),
+    ],
+)
+def test_ordinary_words_stand_in_no_reference(line: str, words: int) -> None:
+    """Of two letters at least; two wide characters are one."""
+    assert ordinary_words(line) == words
+
+
+def test_only_lines_with_enough_words_tell_of_their_references() -> None:
+    """Four at least, and no fewer than references."""
+    told = "In the parser we met old_name"
+    bare = "parse_line, max_rows, row_text"
+    many = f"In the parser we met {', '.join(f'name_{at}' for at in range(9))}"
+
+    assert told_in(f"{told}\n{bare}\n{many}") == {"old_name"}

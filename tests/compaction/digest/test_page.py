@@ -76,3 +76,24 @@ def test_what_takes_more_together_than_apart_is_brought_within_the_budget() -> N
 
     assert "line number 2" in text
     assert "line number 3" not in text
+
+
+def test_lines_that_were_told_before_take_at_most_their_share() -> None:
+    """But for what a person said to hold from then on."""
+    page = Page("lead", ENGLISH, 999)
+    page.told, page.left_for_told = 10, 12
+
+    assert page.add("open", Line("told", 10, 1.0))
+    assert not page.add("open", Line("told before, and long ago too", 3, 1.0))
+    assert page.add("open", Line("quite new, and not told before", 11, 1.0))
+    assert page.add("rules", Line("never touch the table of bills", 3, 1.0))
+    page.left_for_told = page.left
+    assert page.add("open", Line("told before, and long ago too", 3, 1.0))
+
+
+def test_the_names_on_a_page_are_those_of_its_lines() -> None:
+    """Each once."""
+    page = Page("lead_name", ENGLISH, 999)
+    page.add("open", Line("see a_b and c/d.py", 1, 1.0))
+
+    assert page.names() == {"a_b", "c/d.py"}

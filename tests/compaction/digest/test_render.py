@@ -8,6 +8,7 @@ from minutebook.compaction.digest.facts import Facts, Quote
 from minutebook.compaction.digest.gather import gather
 from minutebook.compaction.digest.render import render
 from minutebook.compaction.phrases import ALL, CHINESE, ENGLISH, Phrases
+from minutebook.compaction.relevance import Relevance
 from minutebook.messages import Message
 from minutebook.tokens.estimate import estimate_text
 from tests.compaction.conversations import histories
@@ -101,3 +102,53 @@ def test_in_a_small_digest_instructions_come_before_names() -> None:
     assert "Fix the parser" in text
     assert "Never touch main.py" in text
     assert text.count("name_") < 20
+
+
+def test_what_earlier_summaries_told_gets_coarser() -> None:
+    """While there is newer to tell, it takes at most its share; rules stay."""
+    facts = Facts(first=1, last=200, count=200, told=100)
+    facts.rules = [Quote("Never touch main.py.", 5)]
+    facts.decisions = [Quote(f"Old decision number {at} was made.", at) for at in range(1, 100)]
+    facts.requests = [Quote(f"Old wish number {at} was this.", at) for at in range(1, 100)]
+    for at in range(60):
+        facts.use_file("edit", f"src/new_{at}.py", 150 + at % 50)
+    facts.meet([f"new_name_{at}" for at in range(200)], 190, place="src/new_1.py", own=True)
+
+    text = render(facts, 1_000, ENGLISH)
+
+    old = [line for line in text.split("\n") if line.startswith("- Old ")]
+    assert "Never touch main.py." in text
+    assert 0 < estimate_text("\n".join(old)) <= 400
+    assert text.count("new_name_") > 20
+
+
+def test_embeddings_decide_between_lines_of_equal_worth() -> None:
+    """In every section, and among the names."""
+    facts = Facts(first=1, last=9, count=9)
+    facts.decisions = [Quote(f"Decision about thing {at} was made.", 5) for at in range(100)]
+    facts.meet([f"name_{at}" for at in range(100)], 5, place="", own=True)
+    near = Relevance("focus", lambda texts: [_vector(text) for text in texts])
+
+    plain = render(facts, 260, ENGLISH)
+    nearer = render(facts, 260, ENGLISH, relevance=near)
+
+    assert "thing 99 " not in plain
+    assert "name_99" not in plain
+    assert "thing 99 " in nearer
+    assert "name_99" in nearer
+
+
+def _vector(text: str) -> list[float]:
+    return [1.0, 0.0] if "focus" in text or "99" in text else [0.0, 1.0]
+
+
+def test_worthless_names_come_after_all_else() -> None:
+    """Numbers that only an output held don't push out what was done."""
+    facts = Facts(first=1, last=900, count=9)
+    facts.meet([str(1_000 + at) for at in range(500)], 900, place="", own=False)
+    for at in range(30):
+        facts.run(f"make part_{at}", 5, "", failed=False)
+
+    text = render(facts, 1_500, ENGLISH)
+
+    assert text.count("`make part_") == 30
