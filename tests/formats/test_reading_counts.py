@@ -5,9 +5,9 @@ calls, results and replies it holds, and what users said. It must be what the vi
 ever written has, since that view leaves nothing out.
 """
 
-import itertools
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,19 +43,13 @@ def codex(path: Path) -> Count:
     items = [line["payload"] for line in objects(path) if line["type"] == "response_item"]
     kinds = [item["type"] for item in items]
     roles = [item["role"] for item in items if item["type"] == "message"]
-    copies = [
-        item["content"][0]["text"]
-        for line in objects(path)
-        if line["type"] == "compacted"
-        for item in line["payload"]["replacement_history"]
-        if item.get("role") == "user"
-    ]
-    said = [item["content"][0].get("text") for item in items if item.get("role") == "user"]
+    # Each tells the surroundings anew; all else in its list was written before.
+    compactions = sum(line["type"] == "compacted" for line in objects(path))
     return Count(
         sum(kind in {"function_call", "custom_tool_call"} for kind in kinds),
         sum(kind in {"function_call_output", "custom_tool_call_output"} for kind in kinds),
         -1,
-        roles.count("user") + len(set(copies) - set(said)),
+        roles.count("user") + compactions,
     )
 
 
@@ -145,8 +139,7 @@ def chat(path: Path, key: str) -> Count:
     messages = value[key] if isinstance(value, dict) else value
     roles = [message["role"] for message in messages]
     calls = sum(len(message.get("tool_calls") or []) for message in messages)
-    extra = roles.count("exit")
-    return Count(calls, roles.count("tool"), roles.count("assistant"), roles.count("user") + extra)
+    return Count(calls, roles.count("tool"), roles.count("assistant"), roles.count("user"))
 
 
 def blocks(path: Path) -> Count:
@@ -176,7 +169,7 @@ def turns_of(path: Path, index: int) -> Count:
         speakers = [turn["from"] for turn in value["conversations"]]
         calls = speakers.count("function_call")
         # Replies follow each other without a break only where a call follows a text.
-        merged = sum(pair == ("gpt", "function_call") for pair in itertools.pairwise(speakers))
+        merged = sum(pair == ("gpt", "function_call") for pair in pairwise(speakers))
         replies = speakers.count("gpt") + calls - merged
         return Count(calls, speakers.count("observation"), replies, speakers.count("human"))
     roles = [message["role"] for message in value["messages"]]
