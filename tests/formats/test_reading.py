@@ -11,7 +11,7 @@ from minutebook.errors import FormatError, MinutebookError, StoreError
 from minutebook.formats import reading, registry
 from minutebook.formats.reading import FORMATS, read, read_source, recognise
 from minutebook.formats.source import Source
-from minutebook.formats.value import Format
+from minutebook.formats.value import Format, Reading
 from minutebook.messages import Message, user
 from minutebook.records import Checkpoint
 from tests.formats import test_cline_sdk, test_opencode, test_openhands, test_openhands_v0
@@ -326,6 +326,60 @@ def test_what_another_packages_format_raises_is_our_error(monkeypatch: pytest.Mo
             read_source(source)
         assert refused.value.path == "f"
         assert "oh" in refused.value.what
+
+
+def test_a_format_may_ask_for_ever_and_for_anything(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is asked a few times, and a path that none can have names nothing."""
+    seen: list[int] = []
+
+    def asks(source: Source) -> tuple[str, ...]:
+        seen.append(len(source.beside))
+        return ("a\0b/c", "", "x/", f"{len(seen)}.txt")
+
+    def takes(source: Source, _index: int) -> Reading:
+        return Reading(format="x", evidence="e", records=(), title=",".join(source.beside))
+
+    form = Format(name="x", description="d", looks_for="l", detect=lambda _: "e", read=takes,
+                  beside=asks)  # fmt: skip
+    monkeypatch.setattr(registry, "plugins", lambda: registry.Plugins(formats=(form,)))
+    stored(tmp_path, {f"{number}.txt": b"x" for number in range(9)})
+    (tmp_path / "own").write_bytes(b"hello")
+
+    assert read(tmp_path / "own").title == "1.txt,2.txt,3.txt"
+    assert len(seen) == 3
+
+
+def test_our_own_errors_pass_through_a_format(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of a format of another package they say what they say; nesting without end is one."""
+
+    def refuses(_: Source) -> str | None:
+        raise FormatError("no", path="theirs")
+
+    def nests(_: Source) -> str | None:
+        raise RecursionError
+
+    path = tmp_path / "own"
+    path.write_bytes(b"hello")
+    for detect, what in ((refuses, "no"), (nests, "nested too deeply")):
+        form = Format(name="x", description="d", looks_for="l", detect=detect, read=failing)
+        plugins = registry.Plugins(formats=(form,))
+        monkeypatch.setattr(registry, "plugins", lambda found=plugins: found)
+        with pytest.raises(FormatError, match=what):
+            read(path)
+
+
+def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no error of the file, so that it is found."""
+    form = Format(name="x", description="d", looks_for="l", detect=lambda _: "e", read=failing)
+    monkeypatch.setattr(reading, "FORMATS", (form,))
+    monkeypatch.setattr(registry, "PARTICULAR", (form,))
+
+    with pytest.raises(ValueError, match="oh"):
+        read_source(Source(b"hello"))
 
 
 def test_a_format_that_could_not_be_loaded_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

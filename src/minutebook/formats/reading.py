@@ -169,7 +169,7 @@ def _with_beside(form: Format, source: Source, folder: Path) -> Source:
 def _matching(folder: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
     """Give the files that a pattern names, by their paths as the pattern has them.
 
-    Only the last component may be a pattern. Our own file is not beside itself.
+    Only the last component may be a pattern. The source's own file may be among them.
     """
     where, _, last = pattern.rpartition("/")
     try:
