@@ -38,6 +38,8 @@ FAULTS = 1_000
 COVERED_TOKENS_MIN = 60_000
 """Of a summary of less the file has lost the beginning: agents compact far later."""
 DIGEST_TOKENS = 5_000
+TRIES = 20_000
+"""After so many lines without anything of a kind there is none."""
 
 SHARES = {"name": 0.30, "number": 0.25, "outcome": 0.20, "path": 0.15, "pin": 0.10}
 """How many of the faults are of each kind."""
@@ -154,9 +156,13 @@ def plant(found: Sequence[Truth], count: int, seed: int = 1) -> list[Result]:
 def _change(
     kind: str, choices: Sequence[Truth], foreign: dict[str, list[str]], dice: random.Random
 ) -> Result:
-    """Change one line of one summary, and check the whole."""
+    """Change one line of one summary, and check the whole.
+
+    Raises:
+        ValueError: If none of the summaries has anything of that kind.
+    """
     change = CHANGES[kind]
-    while True:
+    for _ in range(TRIES):
         truth = dice.choice(choices)
         at = dice.randrange(len(truth.lines))
         line = truth.lines[at]
@@ -170,6 +176,7 @@ def _change(
             begins -= 1
         caught = begins in truth.doubted(text)
         return Result(kind, truth.kind, caught, changed)
+    raise ValueError(f"there is no {kind} to change in these summaries")
 
 
 def change_name(line: str, _: list[str], dice: random.Random) -> str | None:

@@ -49,7 +49,7 @@ def references(text: str) -> set[str]:
 @lru_cache(maxsize=1 << 16)
 def reference(run: str) -> str:
     """Give the reference that a run of characters is; empty for an ordinary word."""
-    name = run.rstrip(".,:;") if run.startswith("http") else run.strip(",:;+#-%").rstrip(".")
+    name = run.rstrip(".,:;") if run.startswith("http") else run.strip(",:;+#-").rstrip(".")
     name = re.sub(r"(?<=[A-Za-z])(?::\d+)+$", "", name)
     if not 3 <= len(name) <= NAME_CHARS_MAX or not any(map(str.isalnum, name)):
         return ""

@@ -110,10 +110,12 @@ def test_faults_in_summaries_by_models_are_caught() -> None:
     """A slice of the campaign that `python -m benchmarks.faults` runs whole."""
     from benchmarks.faults import plant, truths
 
-    found = [one for one in truths([SHARED / "samples" / "opencode"]) if one.by_model]
-    results = plant(found, 60, seed=5)
+    samples = SHARED / "samples"
+    found = truths([samples / "opencode", samples / "pi"])
+    results = plant(found, 100, seed=5)
 
-    for kind, least in (("name", 0.95), ("number", 0.85), ("path", 0.9), ("outcome", 0.6)):
+    assert {one.kind for one in found} == {"model", "digest"}
+    for kind, least in (("name", 0.95), ("number", 0.9), ("path", 0.9), ("outcome", 0.6)):
         own = [result.caught for result in results if result.kind == kind]
         assert sum(own) >= least * len(own), kind
     for one in found:

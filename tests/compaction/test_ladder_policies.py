@@ -141,10 +141,13 @@ def test_a_step_may_be_taken_again_while_it_makes_progress() -> None:
         taken.append(draft.tokens)
         return draft.replaced(draft.items[:-1]), "few"
 
-    descend(draft, goal, [("some", some)], [])
+    descend(draft, goal, [("window", some)], [])
     assert len(taken) == PASSES_MAX
     taken.clear()
-    descend(draft, goal, [("few", few)], [])
+    descend(draft, goal, [("window", few)], [])
+    assert len(taken) == 1
+    taken.clear()
+    descend(draft, goal, [("mask", some)], [])
     assert len(taken) == 1
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minutebook.compaction.digest.names import told_in
 from minutebook.compaction.phrases import (
     ALL,
     CHINESE,
@@ -95,3 +96,42 @@ def test_the_newest_messages_decide() -> None:
     history = [user("please fix the tests of the app")] * 300 + [user("请继续修复测试")] * 200
 
     assert phrases_for(history) is CHINESE
+
+
+@pytest.mark.parametrize("phrases", ALL, ids=lambda phrases: phrases.language or "neutral")
+def test_a_full_line_of_names_is_a_sentence(phrases: Phrases) -> None:
+    """It has no more references than ordinary words, place and record counted with the names."""
+    names = [f"name_{at}" for at in range(phrases.names_per_line)]
+    for template in (
+        phrases.names,
+        phrases.names_used,
+        phrases.loose_names,
+        phrases.loose_names_used,
+        phrases.stub_names,
+    ):
+        line = template.format(
+            place="src/app.py",
+            names=phrases.comma.join(names),
+            times=12,
+            record=phrases.record.format(n=1_234),
+        )
+
+        assert set(names) <= told_in(line), line
+
+
+@pytest.mark.parametrize("phrases", ALL, ids=lambda phrases: phrases.language or "neutral")
+def test_lines_of_files_commands_errors_and_stubs_are_sentences(phrases: Phrases) -> None:
+    """Four ordinary words at least, so that what they name is remembered."""
+    record = phrases.record.format(n=7)
+    uses = phrases.uses["edit"].format(n=2)
+    lines = (
+        phrases.file.format(path="src/app.py", uses=uses, record=record),
+        phrases.command.format(command="make src/app.py", runs=2, record=record),
+        phrases.error.format(text="bad src/app.py", source="make", record=record),
+        phrases.stub.format(tool="read src/app.py", lines=3, chars=40, record=record),
+        phrases.ledger_todo.format(text="src/app.py", record=record),
+        phrases.ledger_rule.format(text="src/app.py", record=record),
+    )
+
+    for line in lines:
+        assert "src/app.py" in told_in(line), line

@@ -46,6 +46,7 @@ _PROSE = re.compile(
 )
 """Words with a slash, a colon or a missing space between them, ordinals and measures."""
 _MARKER = re.compile(r"^\s*(?:#{1,6}\s+)?(?:[-*+]\s+)?(?:\d{1,3}[.)]\s+)?(?:\[[ xX]\]\s+)?")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])|(?<=[。！？；])")
 _NUMBER = re.compile(
     r"(?<![\w.,/#:~-])(?:\d{1,2}(?::\d\d){1,2}|\d+(?:[.,]\d+)*(?:%|[A-Za-z]{1,2}\b)?)(?![\w/]|[.,:-]\d)"
 )
@@ -114,7 +115,10 @@ def _doubts(at: int, line: str, claims: Claims) -> list[Doubt]:
         ("name", name) for name in names_of(body) if not claims.source.knows(name)
     ]
     found += [
-        ("number", number) for number in numbers_in(body) if not claims.bears_number(number, body)
+        ("number", number)
+        for sentence in _SENTENCE.split(body)
+        for number in numbers_in(sentence)
+        if not claims.bears_number(number, sentence)
     ]
     found += [("outcome", word) for word in claims.contradicted(body)]
     if not found and claims.says_otherwise(body):

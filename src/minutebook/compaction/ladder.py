@@ -21,8 +21,11 @@ GENTLE = frozenset(("dedupe", "mask", "strip", "summarize"))
 """The steps that a compaction may take of a request that is within its target already:
 they lose nothing that isn't told of."""
 
+AGAIN = frozenset(("window",))
+"""The steps that may have left out less than they can, and are taken again over the limit."""
+
 PASSES_MAX = 3
-"""How often one step is taken at most, where it may be taken again."""
+"""How often one of these is taken at most."""
 
 PROGRESS_MIN = 0.05
 """A pass that frees less than this share of the request is its step's last."""
@@ -194,7 +197,8 @@ def descend(draft: Draft, goal: Goal, named: Sequence[Named], steps: list[StepRe
         for _ in range(1, PASSES_MAX):
             report = steps[-1]
             freed = report.tokens_before - report.tokens_after
-            if draft.tokens <= goal.limit or freed < PROGRESS_MIN * report.tokens_before:
+            little = freed < PROGRESS_MIN * report.tokens_before
+            if name not in AGAIN or draft.tokens <= goal.limit or little:
                 break
             draft = _climb(name, step, draft, goal, steps)
     return draft

@@ -101,8 +101,7 @@ def _refused(draft: Draft, goal: Goal, written: Written) -> str:
         return ""
     from minutebook.compaction.doubts import check_summary
 
-    covered = [message for message in draft.request.history if message.seq in written.covers]
-    checked = check_summary(written.text, covered)
+    checked = check_summary(written.text, draft.request.history)
     if checked.score >= goal.policy.score_min:
         return ""
     return (

@@ -135,8 +135,8 @@ def _with_summary(request: Request, history: Sequence[Message], checks: Checks) 
     )
     if written is None or not used:
         return checks
-    covered = [message for message in request.history if message.seq in written.covers]
-    found = check_summary(written.text, covered)
+    # What it tells of messages that are kept is told truly, too.
+    found = check_summary(written.text, request.history)
     checks = structs.replace(
         checks,
         lines=found.lines,
