@@ -118,7 +118,14 @@ def write(facts: Facts, draft: Draft, goal: Goal, room_tokens: int) -> str:
         if cost <= left:
             lines.append(named.text)
             left -= cost
-    return "\n".join([lead, *(f"{ENTRY}{line}" for line in lines)]) if lines else ""
+    # Each line was rounded by itself: together they may take a token more than their sum.
+    while lines and estimate_text(_page(lead, lines)) > room_tokens:
+        lines.pop()
+    return _page(lead, lines) if lines else ""
+
+
+def _page(lead: str, lines: Sequence[str]) -> str:
+    return "\n".join([lead, *(f"{ENTRY}{line}" for line in lines)])
 
 
 def _quotes(facts: Facts, shown: Shown, phrases: Phrases) -> Iterator[str]:
