@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from minutebook.opening import open_session
 from minutebook.session import Session
 from minutebook.store.disk import Disk
 from minutebook.store.files import Durability, FileStore
+from minutebook.store.worker import Worker
 from tests.playing import WINDOW, Clock, settings, values
 
 Act = Callable[[Session], Awaitable[Any]]
@@ -81,25 +81,31 @@ class Grown:
         return target
 
 
-class AtOnce(Executor):
+class AtOnce(Worker):
     """Does the work of the worker thread in the calling one, so that every run goes alike."""
 
-    def submit(self, work: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def __init__(self) -> None:
+        super().__init__("at once")
+
+    def hand(
+        self, do: Callable[[], Any], then: Callable[[Any, BaseException | None], None]
+    ) -> None:
         """Do it now."""
-        future: Future[Any] = Future()
         try:
-            future.set_result(work(*args, **kwargs))
-        except BaseException as error:  # noqa: BLE001 - as every executor does
-            future.set_exception(error)
-        return future
+            outcome = do()
+        except BaseException as error:  # noqa: BLE001 - as the thread does
+            then(None, error)
+        else:
+            then(outcome, None)
 
 
 async def opened(
-    folder: Path, disk: Disk, durability: Durability, executor: Executor | None = None
+    folder: Path, disk: Disk, durability: Durability, worker: Worker | None = None
 ) -> Session:
     """Open a session on a disk of the test's."""
     store = await FileStore.open(folder, disk=disk, durability=durability)
-    store._durable._executor = executor  # type: ignore[assignment]
+    if worker is not None:
+        store._durable._worker = worker
     session = Session(store, settings(), clock=Clock())
     session.replay()
     return session

@@ -83,8 +83,10 @@ def decode_line(line: bytes) -> Record:
 
 def frame(lines: Sequence[bytes]) -> bytes:
     """Join lines into what one append writes: two or more stand behind a `_batch` line."""
+    if len(lines) == 1:
+        return lines[0]
     body = b"".join(lines)
-    if len(lines) < 2:
+    if not body:
         return body
     head = Batch(
         n=len(lines), bytes=len(body), hash=checksum(body), content=f"batch of {len(lines)}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from itertools import islice
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from msgspec import Struct
 
@@ -35,7 +35,7 @@ from minutebook.records import (
 from minutebook.tokens.estimate import estimate_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from minutebook.lines import Run
 
@@ -67,6 +67,15 @@ class Counted(Struct, frozen=True, gc=False):
 
     usage: Usage
     messages: int
+
+
+class Measured(NamedTuple):
+    """What sizes are worked out from."""
+
+    counted: Sequence[Counted]
+    history: Sequence[Message]
+    estimates: Sequence[int]
+    """One for each message."""
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -129,9 +138,10 @@ class Context:
         start = self._usages[-1].messages if self._usages else 0
         if self._pending_upto < start:
             self._pending, self._pending_upto = 0, start
-        for message in self._messages[self._pending_upto :]:
-            self._pending += estimate_message(message)
-        self._pending_upto = len(self._messages)
+        count = len(self._messages)
+        for index in range(self._pending_upto, count):
+            self._pending += self._estimate(index)
+        self._pending_upto = count
         return self._pending
 
     @property
@@ -142,14 +152,36 @@ class Context:
     @property
     def estimates(self) -> tuple[int, ...]:
         """The estimate of each message of the history; made once per message."""
-        for message in self._messages[len(self._estimates) :]:
-            self._estimates.append(estimate_message(message))
-        return tuple(self._estimates)
+        return tuple(self.measured().estimates)
+
+    def measured(self) -> Measured:
+        """Give usage records, messages and estimates without a copy.
+
+        They are the fold's own, good until its next change: to look at, not to keep.
+        """
+        for index in range(len(self._estimates), len(self._messages)):
+            self._estimate(index)
+        return Measured(self._usages, self._messages, self._estimates)
+
+    def _estimate(self, index: int) -> int:
+        """Give the estimate of one message; kept, if those before it are known too."""
+        known = self._estimates
+        if index < len(known):
+            return known[index]
+        tokens = estimate_message(self._messages[index])
+        if index == len(known):
+            known.append(tokens)
+        return tokens
 
     @property
     def usages(self) -> tuple[Counted, ...]:
         """The usage records that were believed, in order."""
         return tuple(self._usages)
+
+    @property
+    def first_usage(self) -> Usage | None:
+        """The first of them; after a compaction the estimate that its rewrite wrote."""
+        return self._usages[0].usage if self._usages else None
 
     @property
     def next_checkpoint_id(self) -> int:

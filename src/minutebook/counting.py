@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
@@ -20,7 +20,7 @@ from minutebook.tokens.meter import Meter
 from minutebook.tokens.usage import usage_record
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from minutebook.budget import Limits
     from minutebook.context import Context
@@ -34,6 +34,14 @@ PLAUSIBLE_LEAST, PLAUSIBLE_MOST = 0.5, 1.5
 neither doubled nor absurd, and the closer look costs a walk over the history."""
 
 
+class _Fixed(NamedTuple):
+    """What every request of these takes; they are told apart by identity."""
+
+    prompt: str | None
+    tools: Sequence[Mapping[str, Any]]
+    tokens: int
+
+
 class Counting:
     """The sizes of one session; all follow from its log, but for one doubted report."""
 
@@ -42,13 +50,20 @@ class Counting:
         self.settings = settings
         self._journal = journal
         self._meter = Meter()
+        self._fixed: _Fixed | None = None
 
     @property
     def fixed(self) -> int:
-        """The estimate of what every request takes: system prompt and tool schemas."""
-        context = self._journal.context
-        tools = estimate_tools(self.settings.tools).values() if self.settings.tools else ()
-        return estimate_system(context.system_prompt) + sum(tools)
+        """The estimate of what every request takes: system prompt and tool schemas.
+
+        Made anew only when another prompt or other tools are set.
+        """
+        prompt, tools = self._journal.context.system_prompt, self.settings.tools
+        known = self._fixed
+        if known is None or known.prompt is not prompt or known.tools is not tools:
+            tokens = estimate_system(prompt) + sum(estimate_tools(tools).values())
+            self._fixed = known = _Fixed(prompt, tools, tokens)
+        return known.tokens
 
     def by_kind(self) -> dict[str, int]:
         """Give the estimate of the whole request by kind, in tokens."""
@@ -59,9 +74,7 @@ class Counting:
         """Give the size of the next request, with its spread."""
         context = self._journal.context
         return self._meter.size(
-            context.usages,
-            context.history,
-            context.estimates,
+            *context.measured(),
             fixed=self.fixed,
             model=self.settings.model,
             carried=_carried(context),
@@ -100,9 +113,7 @@ class Counting:
         """Take the sizes and bounds of the moment; raises as `limits` does."""
         context, bounds = self._journal.context, self.limits(target_ratio)
         line = self._meter.line(
-            context.usages,
-            context.history,
-            context.estimates,
+            *context.measured(),
             model=self.settings.model,
             carried=_carried(context),
         )
@@ -139,18 +150,19 @@ class Counting:
         found = usage_record(reported, model=model or self.settings.model)
         if isinstance(reported, int | Usage):
             return [found]
-        messages = [record for record in new if isinstance(record, Message)]
-        reply = sum(estimate_message(one) for one in messages if one.role == "assistant")
+        reply = sum(
+            estimate_message(one)
+            for one in new
+            if isinstance(one, Message) and one.role == "assistant"
+        )
         context = self._journal.context
-        expected = context.token_count_with_pending + sum(map(estimate_message, messages))
+        expected = context.token_count_with_pending + reply
         plausible = PLAUSIBLE_LEAST * expected <= found.token_count <= PLAUSIBLE_MOST * expected
         if context.token_count_is_exact and plausible and 2 * (found.output or 0) >= reply:
             return [found]
         believed = self._meter.judge(
             found,
-            context.usages,
-            context.history,
-            context.estimates,
+            *context.measured(),
             fixed=self.fixed,
             reply=reply,
             window=self.settings.window,
@@ -161,5 +173,5 @@ class Counting:
 
 def _carried(context: Context) -> tuple[Observation, ...]:
     """Give what was learned before the last compaction, as its usage record carries it."""
-    first = context.usages[0].usage if context.usages else None
+    first = context.first_usage
     return read_learned(first.learned) if first is not None and first.estimated else ()

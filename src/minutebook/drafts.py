@@ -152,8 +152,12 @@ def encoded(records: Sequence[Record]) -> tuple[list[Record], list[bytes]]:
     Raises:
         InvalidMessage: If a record holds a value of a wrong type.
     """
-    lines = [encode_line(record) for record in records]
-    read = [_read_back(record, line) for record, line in zip(records, lines, strict=True)]
+    read: list[Record] = []
+    lines: list[bytes] = []
+    for record in records:
+        line = encode_line(record)
+        lines.append(line)
+        read.append(_read_back(record, line))
     return read, lines
 
 

@@ -36,12 +36,15 @@ class Home:
         Raises:
             WrongPlace: If this is another thread or event loop, or a forked child.
         """
+        loop = running_loop()
+        if loop is not None and loop is self._loop:
+            # A loop runs in one thread, and asyncio sees none in a forked child.
+            return
         if threading.get_ident() != self._thread:
             raise WrongPlace("this session belongs to another thread and its event loop")
         if os.getpid() != self._process:
             raise WrongPlace("this session belongs to the parent process; open it again here")
-        loop = running_loop()
-        if loop is not None and loop is not self._loop:
+        if loop is not None:
             raise WrongPlace("this session belongs to another event loop; open it again here")
 
 

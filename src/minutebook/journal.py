@@ -120,9 +120,9 @@ class Journal:
         self._keep_span(written[0], lines)
         if isinstance(receipt, Landed):
             if self._last is None:
-                self._apply(written, lines, receipt.result())
+                self._apply(written, lines, receipt.span)
                 return written
-            receipt = self._behind(self._last, receipt.result())
+            receipt = self._behind(self._last, receipt.span)
         self._take_off(written, lines, receipt)
         receipt.add_done_callback(lambda done: self._land(written, lines, done))
         await receipt
@@ -132,7 +132,9 @@ class Journal:
         """Keep what the next checkpoint sums, unless it grows large: then it is read back."""
         if isinstance(first, Checkpoint):
             self._span, self._span_bytes = list(lines), 0
-        elif self._span is not None:
+        elif self._span is None:
+            return
+        else:
             self._span += lines
         self._span_bytes += sum(map(len, lines))
         if self._span_bytes > SPAN_BYTES_MAX:
@@ -206,8 +208,9 @@ class Journal:
         position = span.start
         apply = self.context.apply
         for record, line in zip(records, lines, strict=True):
-            apply(record, position, position + len(line) - 1)
-            position += len(line)
+            end = position + len(line)
+            apply(record, position, end - 1)
+            position = end
 
     def _behind(self, earlier: Pending, span: Span) -> Pending:
         """Give the receipt of an append that is durable while one before it is still in flight."""

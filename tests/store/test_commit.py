@@ -3,18 +3,18 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from minutebook.store.commit import GroupCommit
 from minutebook.store.contract import Span
+from minutebook.store.worker import Worker
 
 
 class Syncing:
     """A group commit whose syncs wait until they are told how to end."""
 
-    def __init__(self, executor: ThreadPoolExecutor) -> None:
+    def __init__(self, worker: Worker) -> None:
         self.started = 0
         self.landed: list[int] = []
         self.outcomes: list[BaseException | None] = []
@@ -22,7 +22,7 @@ class Syncing:
         self._loop = asyncio.get_running_loop()
         self._go = threading.Semaphore(0)
         self.commit = GroupCommit(
-            self._sync, executor, landed=self.landed.append, failed=self._failed
+            self._sync, worker, landed=self.landed.append, failed=self._failed
         )
 
     def _sync(self) -> None:
@@ -44,8 +44,9 @@ class Syncing:
 
 @pytest.fixture
 async def syncing() -> AsyncIterator[Syncing]:
-    with ThreadPoolExecutor(1) as executor:
-        yield Syncing(executor)
+    worker = Worker("test")
+    yield Syncing(worker)
+    worker.close()
 
 
 async def test_appends_of_one_turn_share_one_sync(syncing: Syncing) -> None:

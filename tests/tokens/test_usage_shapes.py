@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import defstruct
 
@@ -271,6 +271,8 @@ def test_the_size_of_a_request_is_told_only_if_it_was() -> None:
 
 
 @given(st.lists(REPORTS, max_size=4))
+@example([{"iterations": 1}, {"iterations": []}])
+@example([{"input_tokens_details": {"cached": 2}}, {"input_tokens_details": 3}])
 def test_merging_never_raises_and_order_does_not_matter(reports: list[dict[str, Any]]) -> None:
     """Whatever a server streams, it is taken; of each count the largest stays."""
     forward: dict[str, Any] = {}

@@ -6,12 +6,13 @@ import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
 from minutebook.store.contract import Pending
+from minutebook.store.worker import back
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Executor
 
     from minutebook.store.contract import Span
+    from minutebook.store.worker import Worker
 
 
 class _Waiting(NamedTuple):
@@ -25,23 +26,25 @@ class GroupCommit:
     def __init__(
         self,
         sync: Callable[[], None],
-        executor: Executor,
+        worker: Worker,
         *,
         landed: Callable[[int], None],
         failed: Callable[[OSError], BaseException],
     ) -> None:
         """Take what to call.
 
-        *sync* runs in the executor. *landed* is told up to where the file is safe, before
+        *sync* runs in the worker's thread. *landed* is told up to where the file is safe, before
         any waiter. *failed* turns a failed sync into the error that every waiter gets.
         """
         self._loop = asyncio.get_running_loop()
         self._sync = sync
-        self._executor = executor
+        self._worker = worker
         self._landed = landed
         self._failed = failed
         self._waiting: list[_Waiting] = []
-        self._running: asyncio.Future[None] | None = None
+        self._running: list[_Waiting] | None = None
+        """Those whom the sync covers that runs now."""
+        self._idle: asyncio.Future[None] | None = None
         self._scheduled = False
 
     def add(self, span: Span) -> Pending:
@@ -61,11 +64,10 @@ class GroupCommit:
 
     async def drain(self) -> None:
         """Wait until nothing waits; the outcome goes to the waiters, not here."""
-        while self._waiting or self._running is not None:
-            if self._running is not None:
-                await asyncio.wait([self._running])
-            else:
-                await asyncio.sleep(0)
+        while self.is_busy:
+            if self._idle is None:
+                self._idle = self._loop.create_future()
+            await asyncio.shield(self._idle)
 
     def fail_all(self, error: BaseException) -> None:
         """Give every waiter that no sync covers yet an error."""
@@ -77,13 +79,17 @@ class GroupCommit:
         self._scheduled = False
         group, self._waiting = self._waiting, []
         if not group:
+            self._rest()
             return
-        self._running = running = self._loop.run_in_executor(self._executor, self._sync)
-        running.add_done_callback(lambda done: self._finish(done, group))
+        self._running = group
+        self._worker.hand(self._sync, self._ended)
 
-    def _finish(self, done: asyncio.Future[None], group: list[_Waiting]) -> None:
-        self._running = None
-        error = done.exception()
+    def _ended(self, _: None, error: BaseException | None) -> None:
+        """Go back to the loop, from the worker's thread."""
+        back(self._loop, lambda: self._finish(error))
+
+    def _finish(self, error: BaseException | None) -> None:
+        group, self._running = self._running or [], None
         if error is None:
             self._landed(group[-1].span.end)
             for item in group:
@@ -96,6 +102,14 @@ class GroupCommit:
             self.fail_all(failure)
         if self._waiting and not self._scheduled:
             self._start()
+        else:
+            self._rest()
+
+    def _rest(self) -> None:
+        """Tell who waits for it that nothing is under way any more."""
+        if self._idle is not None and not self.is_busy:
+            idle, self._idle = self._idle, None
+            idle.set_result(None)
 
 
 def _settle(item: _Waiting, error: BaseException | None) -> None:

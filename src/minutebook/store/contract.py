@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from minutebook.store.collecting import Retention
 
 
-class Span(NamedTuple):
+class Span(Struct, frozen=True, gc=False):
     """Where an append put its lines: the bytes `start` to `end` of the log."""
 
     start: int
@@ -30,14 +30,11 @@ class Span(NamedTuple):
     end: int
 
 
-class Landed:
+class Landed(Struct, frozen=True, gc=False):
     """An append that is as durable as it has to be already. Spares a future of the event loop."""
 
-    __slots__ = ("_span",)
-
-    def __init__(self, span: Span) -> None:
-        """Take where the lines stand."""
-        self._span = span
+    span: Span
+    """Where the lines stand."""
 
     def done(self) -> bool:
         """Tell whether the lines are durable: they are."""
@@ -45,12 +42,12 @@ class Landed:
 
     def result(self) -> Span:
         """Give where the lines stand."""
-        return self._span
+        return self.span
 
     def __await__(self) -> Generator[None, None, Span]:
         """Give where the lines stand, without waiting."""
         yield from ()
-        return self._span
+        return self.span
 
 
 class Pending(Future[Span]):

@@ -7,13 +7,12 @@ before anything else is written.
 
 from __future__ import annotations
 
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 from minutebook.errors import LogChanged, StoreError
 from minutebook.store.commit import GroupCommit
 from minutebook.store.contract import Landed, Span
+from minutebook.store.worker import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +39,7 @@ class Durable:
         """Whether the file may hold bytes that nobody has synced."""
         self.broken = ""
         """Why the log's end may not be trusted; empty when it may."""
-        self._executor: ThreadPoolExecutor | None = None
+        self._worker = Worker("minutebook")
         self._commit: GroupCommit | None = None
 
     @property
@@ -134,7 +133,7 @@ class Durable:
 
     async def run(self, work: Callable[[], Outcome]) -> Outcome:
         """Do blocking work in the worker thread, after every sync that was asked for."""
-        return await asyncio.get_running_loop().run_in_executor(self._worker(), work)
+        return await self._worker.run(work)
 
     async def drain(self) -> None:
         """Wait until no append waits for a sync."""
@@ -144,18 +143,12 @@ class Durable:
     async def close(self) -> None:
         """Wait for running syncs and end the worker thread."""
         await self.drain()
-        if self._executor is not None:
-            self._executor.shutdown(wait=True)
-
-    def _worker(self) -> ThreadPoolExecutor:
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(1, thread_name_prefix="minutebook")
-        return self._executor
+        self._worker.close()
 
     def _committing(self) -> GroupCommit:
         if self._commit is None:
             self._commit = GroupCommit(
-                self.sync, self._worker(), landed=self._landed, failed=self._sync_failed
+                self.sync, self._worker, landed=self._landed, failed=self._sync_failed
             )
         return self._commit
 

@@ -173,7 +173,8 @@ class FileStore:
             raise
         except OSError as error:
             raise as_store_error(error, file.path) from error
-        return self._durable.acknowledge(Span(end - sum(map(len, lines)), end))
+        length = len(lines[0]) if len(lines) == 1 else sum(map(len, lines))
+        return self._durable.acknowledge(Span(end - length, end))
 
     def make_ready(self) -> None:
         """Refuse, or bring the log in order; see `contract.Store.make_ready`."""

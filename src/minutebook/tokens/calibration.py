@@ -250,8 +250,8 @@ def next_size(
     that we wrote ourselves (after a compaction) is taken likewise, but with its spread.
     Without any, all is estimated: *fixed*, the estimate of system prompt and tools, too.
     """
-    last = _last(counted, calibration.model)
-    if last is None:
+    newest = _newest(counted, calibration.model)
+    if newest is None:
         whole = fixed + sum(estimates)
         if family_of(calibration.model).reasoning_ends_with_turn:
             whole -= _earlier_thinking(history)
@@ -262,7 +262,7 @@ def next_size(
             counted=0,
             source="calibrated" if calibration.observations else "estimated",
         )
-    usage, start = last.usage, last.messages
+    usage, start = counted[newest].usage, counted[newest].messages
     tokens = calibration.tokens(sum(estimates[start:]), len(history) - start)
     base, spread = usage.token_count, calibration.off(tokens)
     if not of_model(usage, calibration.model):
@@ -271,8 +271,9 @@ def next_size(
     elif usage.estimated:
         spread += calibration.off(base)
     else:
-        upto = counted[: counted.index(last) + 1]
-        base -= ended_reasoning(upto, history, start, len(history), calibration.model)
+        base -= ended_reasoning(
+            counted[: newest + 1], history, start, len(history), calibration.model
+        )
     exact = not usage.estimated and of_model(usage, calibration.model)
     if exact and start == len(history):
         source = "counted"
@@ -409,17 +410,17 @@ def _before_reply(messages: int, history: Sequence[Message]) -> int:
     return messages - 1 if reply else messages
 
 
-def _last(counted: Sequence[Counted], model: str | None) -> Counted | None:
-    """Give the record to start from: the newest of the model, else the newest; None of none.
+def _newest(counted: Sequence[Counted], model: str | None) -> int | None:
+    """Find the record to start from: the newest of the model, else the newest; None of none.
 
     Not from before a record of our own, which stands where a compaction has changed history.
     """
-    for one in reversed(counted):
-        if of_model(one.usage, model):
-            return one
-        if one.usage.estimated:
+    for place in range(len(counted) - 1, -1, -1):
+        if of_model(counted[place].usage, model):
+            return place
+        if counted[place].usage.estimated:
             break
-    return counted[-1] if counted else None
+    return len(counted) - 1 if counted else None
 
 
 def _with_spread(line: Calibration) -> Calibration:

@@ -196,11 +196,13 @@ def merge(previous: Mapping[str, Any] | None, new: object) -> dict[str, Any]:
         if isinstance(value, bool) or value is None:
             continue
         if isinstance(value, int):
-            if 0 < value < TOKENS_MAX and not (isinstance(kept, int) and kept >= value):
+            # A field that was a list or held fields of its own is no count.
+            known = kept if isinstance(kept, int) else 0 if kept is None else TOKENS_MAX
+            if known < value < TOKENS_MAX:
                 merged[name] = value
         elif isinstance(value, list | tuple):
             # Iterations: the list grows, and its last state is the final one.
-            if len(value) >= len(kept or ()):
+            if len(value) >= (len(kept) if isinstance(kept, list | tuple) else 0):
                 merged[name] = value
         elif not isinstance(value, str | float):
             inner = merge(kept if isinstance(kept, Mapping) else None, value)
