@@ -138,10 +138,9 @@ class Context:
         start = self._usages[-1].messages if self._usages else 0
         if self._pending_upto < start:
             self._pending, self._pending_upto = 0, start
-        count = len(self._messages)
-        for index in range(self._pending_upto, count):
-            self._pending += self._estimate(index)
-        self._pending_upto = count
+        if self._pending_upto < len(self._messages):
+            self._pending += sum(map(self._estimate, range(self._pending_upto, len(self._messages))))
+            self._pending_upto = len(self._messages)
         return self._pending
 
     @property

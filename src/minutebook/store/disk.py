@@ -11,7 +11,7 @@ import stat
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
-PIECE_BYTES = 4 << 20
+PIECE_BYTES = 1 << 20
 """How much is read at once."""
 
 
