@@ -171,6 +171,23 @@ def test_names_of_files_that_are_read_often_are_worth_more() -> None:
     assert worths["a_b"] > worths["c_d"] > worths["row_1"] > 0
 
 
+def test_names_of_files_that_the_task_names_outlive_all_others() -> None:
+    """However long ago the file was read, and by whichever path."""
+    found = Facts(first=1, last=600, count=9)
+    found.task = Quote("please split src/main.py into parts", 1)
+    found.meet(["old_name"], 2, place="/home/me/project/src/main.py", own=False)
+    found.meet(["new_name"], 420, place="src/other.py", own=False)
+
+    assert [stat.name for _, stat in rank_names(found, said=(), visible=(), focus=())] == [
+        "old_name",
+        "new_name",
+    ]
+
+    found.task = None
+    ranked = rank_names(found, said=(), visible=(), focus=())
+    assert [stat.name for _, stat in ranked] == ["new_name", "old_name"]
+
+
 def test_names_are_ranked_by_use_age_and_kind() -> None:
     """What is said elsewhere on the page isn't said again."""
     found = Facts(first=1, last=100, count=9)

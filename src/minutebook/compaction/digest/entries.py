@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import log, log2, sqrt
 
 from minutebook.compaction.digest.facts import Facts, NameStat, Quote
-from minutebook.compaction.digest.names import kind_of
+from minutebook.compaction.digest.names import kind_of, names_in
 from minutebook.compaction.digest.page import Line
 from minutebook.compaction.digest.statements import quoted
 from minutebook.compaction.phrases import USES, Phrases
@@ -42,6 +42,11 @@ CROWD_NAMES = 300
 
 FOCUS_WEIGHT = 20.0
 """A focus is a wish that somebody has spoken, so it outweighs the age of a whole session."""
+
+TASK_WEIGHT = 15.0
+"""By what the worth of names is multiplied that were met in a file which the task names: it is
+what the work is about, however long ago it was read. From 8 on every recorded session keeps
+three quarters of what it uses later, at 10 to 20 alike."""
 
 VISIBLE_WEIGHT = 0.1
 """What a name is worth that stands in a message which is kept."""
@@ -260,10 +265,14 @@ def _place_worths(facts: Facts) -> dict[str, float]:
         name = _file_name(use.path)
         reads[name] = reads.get(name, 0) + use.counts[USES.index("read")]
     crowds = Counter(_file_name(stat.place) for stat in facts.names.values() if stat.place)
-    return {
+    task = facts.task.text if facts.task is not None else ""
+    worths = {
         name: (1 + log(1 + reads.get(name, 0))) / sqrt(1 + count / CROWD_NAMES)
         for name, count in crowds.items()
     }
+    for name in {_file_name(named) for named in names_in(task)} & worths.keys():
+        worths[name] *= TASK_WEIGHT
+    return worths
 
 
 def _file_name(path: str) -> str:
