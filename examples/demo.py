@@ -45,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shutil.rmtree(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copytree(ROOT / "examples" / "session", target)
+    # A checkout has the modes of its umask; a session's are private.
+    for path in (target, *target.iterdir()):
+        path.chmod(0o700 if path.is_dir() else 0o600)
     print(INTRODUCTION.format(window=WINDOW_TOKENS))
     for command in (["inspect"], ["compact", "--window", str(WINDOW_TOKENS)]):
         words = [command[0], str(copy), *command[1:]]

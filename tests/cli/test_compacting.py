@@ -324,3 +324,12 @@ def _is_least(history: tuple[Message, ...]) -> bool:
         message.role == "user" or message.origin in {"summary", "notice"} or message.elided
         for message in older
     )
+
+
+def test_a_step_says_what_it_frees_and_what_it_adds() -> None:
+    """The ledger is added beside a summary."""
+    step = {"name": "ledger", "tokens_before": 6_000, "tokens_after": 8_000, "detail": "x"}
+
+    assert compacting._step(step) == ("ledger", "+2,000", "x")
+    assert compacting._step({**step, "tokens_after": 1_000})[1] == "-5,000"
+    assert compacting._step({**step, "tokens_after": 6_000})[1] == "0"

@@ -418,7 +418,8 @@ def _title(facts: dict[str, Any]) -> str:
 
 def _step(step: dict[str, Any]) -> tuple[str, str, str]:
     saved = step["tokens_before"] - step["tokens_after"]
-    return step["name"], f"-{number(saved)}" if saved else "0", step["detail"]
+    change = f"{'-' if saved > 0 else '+'}{number(abs(saved))}" if saved else "0"
+    return step["name"], change, step["detail"]
 
 
 def _show_kept(page: Page, facts: dict[str, Any]) -> None:
@@ -439,7 +440,8 @@ def _show_kept(page: Page, facts: dict[str, Any]) -> None:
             ("shortened", plural(kept["shortened"], "message") if kept["shortened"] else ""),
             (
                 "new",
-                f"{plural(kept['new'], 'message')} that stands for older ones"
+                f"{plural(kept['new'], 'message')} that "
+                f"{'stands' if kept['new'] == 1 else 'stand'} for older ones"
                 if kept["new"]
                 else "",
             ),
