@@ -205,8 +205,10 @@ class Journal:
         await finish_first(asyncio.ensure_future(work()))
 
     def _apply(self, records: Sequence[Record], lines: Sequence[bytes], span: Span) -> None:
-        position = span.start
-        apply = self.context.apply
+        position, apply = span.start, self.context.apply
+        if len(lines) == 1:
+            apply(records[0], position, span.end - 1)
+            return
         for record, line in zip(records, lines, strict=True):
             end = position + len(line)
             apply(record, position, end - 1)
