@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.codec import (
+    PAGE_BYTES,
     checksum,
     clean,
     decode_line,
@@ -19,6 +21,7 @@ from minutebook.codec import (
     from_object,
     has_seq,
     is_ours,
+    paged,
     with_seq,
 )
 from minutebook.errors import InvalidMessage
@@ -193,6 +196,35 @@ def test_a_batch_of_two_or_more_stands_behind_its_header(bodies: list[bytes]) ->
         batch = decode_line(header)
         assert isinstance(batch, Batch)
         assert (batch.n, batch.bytes, batch.hash) == (len(lines), len(body), checksum(body))
+
+
+@given(st.lists(st.integers(1, 3 * PAGE_BYTES), min_size=1, max_size=12), st.integers(0, 10**12))
+def test_a_batch_of_many_pages_has_a_guard_in_each(sizes: list[int], offset: int) -> None:
+    """Before the first line that begins there; and it is told where each line begins."""
+    lines = [b"x" * (size - 1) + b"\n" for size in sizes]
+    data, found = paged(lines, offset)
+
+    starts = found or tuple(
+        accumulate(map(len, lines[:-1]), initial=len(data) - sum(map(len, lines)))
+    )
+    assert [data[start : start + len(line)] for start, line in zip(starts, lines, strict=True)] == (
+        lines
+    )
+    if len(lines) == 1:
+        assert data == lines[0]
+        return
+    begun, guarded, at = 0, {offset // PAGE_BYTES}, 0
+    for start, line in zip(starts, lines, strict=True):
+        for guard in data[at:start].splitlines(keepends=True):
+            batch = decode_line(guard)
+            assert isinstance(batch, Batch)
+            assert batch.n == len(lines) - begun
+            assert batch.bytes == len(data) - at - len(guard)
+            guarded.add((offset + at) // PAGE_BYTES)
+            at += len(guard)
+            assert (batch.hash == checksum(data[at:])) == (at == len(guard))
+        assert (offset + start) // PAGE_BYTES in guarded
+        begun, at = begun + 1, start + len(line)
 
 
 @given(st.binary(), st.binary())

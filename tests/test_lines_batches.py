@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from minutebook import lines as module
-from minutebook.codec import checksum, encode_line, frame
+from minutebook.codec import PAGE_BYTES, checksum, encode_line, frame, paged
 from minutebook.lines import Entry, Scanner, flatten, scan
 from minutebook.messages import Message, replace, user
 from minutebook.records import Batch, Checkpoint, Usage
@@ -54,6 +54,42 @@ def test_a_batch_torn_at_any_byte_gives_nothing(cut: int) -> None:
     assert read(log) == [ours(1)]
     assert [problem.kind in {"batch", "torn"} for problem in problems] == [True]
     assert good_end(problems, len(log)) == len(ours(1))
+
+
+SIZES = st.sampled_from([0, 30, 300, 900, PAGE_BYTES - 90, PAGE_BYTES, 5_000])
+
+
+@given(st.integers(0, 3 * PAGE_BYTES), st.lists(SIZES, min_size=2, max_size=9), st.data())
+def test_a_batch_that_loses_any_of_its_pages_gives_nothing(
+    before: int, sizes: list[int], data: st.DataObject
+) -> None:
+    """Each page is there or zero, those with its first lines too, and the rest may be cut off."""
+    lines = [ours(number, "x" * size) for number, size in enumerate(sizes, 2)]
+    good = ours(1, "y" * before)
+    batch, _ = paged(lines, len(good))
+    log = bytearray(good + batch)
+    pages = range(len(good) // PAGE_BYTES, (len(log) - 1) // PAGE_BYTES + 1)
+    for page in data.draw(st.sets(st.sampled_from(pages), min_size=1)):
+        begin, end = max(len(good), page * PAGE_BYTES), min(len(log), (page + 1) * PAGE_BYTES)
+        log[begin:end] = bytes(end - begin)
+    del log[data.draw(st.integers(len(good), len(log))) :]
+    left = bytes(log)
+
+    assert read(left) == [good]
+    assert read(left[: good_end(scan(left)[1], len(left))] + ours(99)) == [good, ours(99)]
+    assert read(good + batch + ours(99)) == [good, *lines, ours(99)]
+    assert kinds(good + batch + ours(99)) == []
+
+
+def test_a_good_line_behind_a_batch_that_lost_a_page_is_kept() -> None:
+    """However much of the batch is lost, it takes nothing from its neighbour."""
+    lines = [ours(number, "x" * 1_500) for number in range(2, 9)]
+    batch, _ = paged(lines, 0)
+    pages = range(0, len(batch), PAGE_BYTES)
+    for page in pages:
+        end = min(page + PAGE_BYTES, len(batch) - 1)
+        left = batch[:page] + bytes(end - page) + batch[end:] + ours(99)
+        assert read(left) == [ours(99)], page
 
 
 @pytest.mark.parametrize("cut", range(1, len(BATCH)))

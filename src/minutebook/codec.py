@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import ValidationError
@@ -25,6 +25,13 @@ SEQ_LIMIT = 1 << 53
 """A `seq` from here on is no number of ours (2^53: where JSON readers lose precision)."""
 REFUSED = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 """What the fast decoders raise on a line that they do not take."""
+
+PAGE_BYTES = 4096
+"""What a power loss leaves or loses whole: the page of the operating system's cache."""
+_INSIDE = (
+    b'{"role":"_batch","n":%8d,"bytes":%12d,"hash":"inside","content":"goes on inside a batch"}\n'
+)
+"""A `_batch` line inside of a batch, always of one length; no sum is spelled like its hash."""
 
 _encoder = msgspec.json.Encoder()
 _message_decoder = msgspec.json.Decoder(Message)
@@ -81,17 +88,80 @@ def decode_line(line: bytes) -> Record:
         return from_object(json.loads(line))
 
 
+class Framed(NamedTuple):
+    """What one append writes."""
+
+    data: bytes
+    starts: tuple[int, ...] | None
+    """Where each line begins in it; None if the last bytes are the lines and nothing else."""
+
+
 def frame(lines: Sequence[bytes]) -> bytes:
     """Join lines into what one append writes: two or more stand behind a `_batch` line."""
-    if len(lines) == 1:
-        return lines[0]
     body = b"".join(lines)
-    if not body:
-        return body
-    head = Batch(
-        n=len(lines), bytes=len(body), hash=checksum(body), content=f"batch of {len(lines)}"
-    )
-    return _encoder.encode(head) + b"\n" + body
+    return body if len(lines) < 2 else _head(len(lines), len(body), checksum(body)) + body
+
+
+def paged(lines: Sequence[bytes], offset: int) -> Framed:
+    """Frame lines for a file in which they will stand from byte *offset* on.
+
+    A power loss may leave any page of the write and lose any other, the one with the `_batch`
+    line too. So before the first line that begins in another page stands a further `_batch` line,
+    which no sum can fit: inside of a batch that is whole it says nothing, and standing alone
+    it is a batch that failed, with all of its lines.
+    """
+    framed = frame(lines)
+    last = offset + len(framed) - len(lines[-1])
+    if len(lines) < 2 or last // PAGE_BYTES == offset // PAGE_BYTES:
+        return Framed(framed, None)
+    return _guarded(lines, offset, len(str(sum(map(len, lines)))))
+
+
+def _head(count: int, size: int, hash_text: str) -> bytes:
+    """Write the `_batch` line of a batch."""
+    batch = Batch(n=count, bytes=size, hash=hash_text, content=f"batch of {count}")
+    return _encoder.encode(batch) + b"\n"
+
+
+def _guarded(lines: Sequence[bytes], offset: int, digits: int) -> Framed:
+    """Frame lines that begin in more than one page; their bytes have at least so many *digits*.
+
+    Where pages end hangs on how long the first `_batch` line is, and that on how many digits
+    the bytes behind it have.
+    """
+    while True:
+        length = len(_head(len(lines), 10 ** (digits - 1), checksum(b"")))
+        body, starts = _inside(lines, offset + length, offset // PAGE_BYTES)
+        if len(str(len(body))) <= digits:
+            break
+        digits += 1
+    while len(str(len(body))) < digits:
+        # With one digit less another guard was needed, and without that guard a digit less.
+        body += _INSIDE % (0, 0)
+    head = _head(len(lines), len(body), checksum(body))
+    return Framed(head + body, tuple(length + start for start in starts))
+
+
+def _inside(lines: Sequence[bytes], offset: int, page: int) -> tuple[bytes, list[int]]:
+    """Lay the lines of a batch from a place of the file on, with what guards each page.
+
+    *page* is the one in which the last `_batch` line begins. Gives also where each line stands.
+    """
+    pieces: list[bytes | None] = []
+    starts, size, left = [], 0, len(lines)
+    counts: list[tuple[int, int]] = []
+    for line in lines:
+        while (offset + size) // PAGE_BYTES != page:
+            page = (offset + size) // PAGE_BYTES
+            size += len(_INSIDE % (0, 0))
+            counts.append((left, size))
+            pieces.append(None)
+        starts.append(size)
+        pieces.append(line)
+        size += len(line)
+        left -= 1
+    guards = iter([_INSIDE % (count, size - behind) for count, behind in counts])
+    return b"".join(next(guards) if piece is None else piece for piece in pieces), starts
 
 
 def with_seq(line: bytes, seq: int) -> bytes:

@@ -139,7 +139,9 @@ class Context:
         if self._pending_upto < start:
             self._pending, self._pending_upto = 0, start
         if self._pending_upto < len(self._messages):
-            self._pending += sum(map(self._estimate, range(self._pending_upto, len(self._messages))))
+            self._pending += sum(
+                map(self._estimate, range(self._pending_upto, len(self._messages)))
+            )
             self._pending_upto = len(self._messages)
         return self._pending
 
@@ -176,11 +178,6 @@ class Context:
     def usages(self) -> tuple[Counted, ...]:
         """The usage records that were believed, in order."""
         return tuple(self._usages)
-
-    @property
-    def first_usage(self) -> Usage | None:
-        """The first of them; after a compaction the estimate that its rewrite wrote."""
-        return self._usages[0].usage if self._usages else None
 
     @property
     def next_checkpoint_id(self) -> int:
@@ -269,7 +266,8 @@ class Context:
                 self._tags.append(record)
                 self._marked = None
             case Batch():
-                self._batch_end = end + 1 + record.bytes
+                if start >= self._batch_end:
+                    self._batch_end = end + 1 + record.bytes
             case Other():
                 self._unknown += 1
             case _:
@@ -295,7 +293,8 @@ class Context:
             elif type(record) is Checkpoint:
                 self._mark(record, start)
             elif type(record) is Batch:
-                self._batch_end = behind + record.bytes
+                if start >= self._batch_end:
+                    self._batch_end = behind + record.bytes
             else:
                 self.apply(record, start, behind - 1)
                 following = self._next_seq

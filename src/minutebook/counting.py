@@ -173,5 +173,6 @@ class Counting:
 
 def _carried(context: Context) -> tuple[Observation, ...]:
     """Give what was learned before the last compaction, as its usage record carries it."""
-    first = context.first_usage
+    counted = context.measured().counted
+    first = counted[0].usage if counted else None
     return read_learned(first.learned) if first is not None and first.estimated else ()

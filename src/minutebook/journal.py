@@ -7,6 +7,7 @@ before. What was begun on disk is finished before a cancel reaches the caller.
 from __future__ import annotations
 
 import asyncio
+from itertools import accumulate
 from typing import TYPE_CHECKING, TypeVar
 
 from minutebook.codec import decode_line
@@ -205,14 +206,13 @@ class Journal:
         await finish_first(asyncio.ensure_future(work()))
 
     def _apply(self, records: Sequence[Record], lines: Sequence[bytes], span: Span) -> None:
-        position, apply = span.start, self.context.apply
+        apply = self.context.apply
         if len(lines) == 1:
-            apply(records[0], position, span.end - 1)
+            apply(records[0], span.start, span.end - 1)
             return
-        for record, line in zip(records, lines, strict=True):
-            end = position + len(line)
-            apply(record, position, end - 1)
-            position = end
+        starts = span.starts or accumulate(map(len, lines), initial=span.start)
+        for record, line, start in zip(records, lines, starts, strict=False):
+            apply(record, start, start + len(line) - 1)
 
     def _behind(self, earlier: Pending, span: Span) -> Pending:
         """Give the receipt of an append that is durable while one before it is still in flight."""

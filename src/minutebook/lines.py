@@ -191,9 +191,12 @@ class Scanner:
 
     def _pass_batch(self, batch: Batch, data: bytes, raw: bytes, start: int, base: int) -> bool:
         """Check a batch that is there as a whole; True if its lines may be read as any others."""
+        if start < self._inside:
+            # One that guards a page of a batch which is whole.
+            return True
         after = start - base + len(raw) + 1
         end = after + batch.bytes
-        if start < self._inside or batch.bytes <= 0 or end > len(data) or self._wasted:
+        if batch.bytes <= 0 or end > len(data) or self._wasted:
             return False
         if checksum(memoryview(data)[after:end]) != batch.hash:
             return False
@@ -228,7 +231,8 @@ class Scanner:
                     if not is_ours(raw[entry.start - start : entry.end - start])
                 ]
                 if not others:
-                    self._failed = failed._replace(left=failed.left - len(inside))
+                    taken = sum(type(entry.record) is not Batch for entry in inside)
+                    self._failed = failed._replace(left=failed.left - taken)
                     return
                 if others[0].start > start:
                     # Another program's record behind the batch's last bytes, on the same line.

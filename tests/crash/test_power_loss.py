@@ -21,10 +21,10 @@ pytestmark = pytest.mark.crash
 Record = Callable[[str, object], None]
 
 
-def sampling(*, tears_batches: bool = False) -> Sampling:
+def sampling() -> Sampling:
     """Say how many states are taken: the same ones on every run."""
     states, contents = (3_000, 600) if LONG else (250, 80)
-    return Sampling(Random(7), states, contents, tears_batches=tears_batches)
+    return Sampling(Random(7), states, contents)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -129,15 +129,3 @@ async def test_every_sync_of_the_store_is_needed_and_missed() -> None:
     found = await sites()
     assert len(found) > 15
     assert [site for site, names in sorted(found.items()) if not await is_needed(site, names)] == []
-
-
-async def test_a_batch_whose_first_page_alone_is_lost_is_known_to_be_torn() -> None:
-    """The one hole: its other lines then stand alone. No file system in common use does this.
-
-    It takes a later page of one write to reach the disk with the file's new length, and an
-    earlier one not; ext4, xfs and btrfs write a file's length after its bytes.
-    """
-    scenario, start = SCENARIOS["batches_across_pages"]
-    result = await survey(scenario, start=start, sampling=sampling(tears_batches=True))
-    assert all("holds" in one for one in result.complaints)
-    assert 0 < len(result.complaints) < result.states / 2

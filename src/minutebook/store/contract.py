@@ -28,6 +28,8 @@ class Span(Struct, frozen=True, gc=False):
     start: int
     """The first byte of the first line; a `_batch` line stands before it."""
     end: int
+    starts: tuple[int, ...] | None = None
+    """Where each line begins, if `_batch` lines stand between them; else one follows another."""
 
 
 class Landed(Struct, frozen=True, gc=False):

@@ -13,13 +13,14 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Literal, Self
 
-from minutebook.codec import frame
+from minutebook.codec import paged
 from minutebook.errors import LogChanged, StoreError
 from minutebook.lines import Entry, Problem, Run, Scanner
 from minutebook.records import Rotated
 from minutebook.store import metadata as metadata_file
 from minutebook.store.collecting import Outcome, Retention, carry_out, plan
 from minutebook.store.contract import (
+    Landed,
     Receipt,
     RewriteUnsynced,
     Rotation,
@@ -155,13 +156,17 @@ class FileStore:
 
     def append(self, lines: Sequence[bytes]) -> Receipt:
         """Write lines at the end, in one write; see `contract.Store.append`."""
+        if not lines:
+            return Landed(Span(self.size, self.size))
         file, broken = self._file, self._durable.broken
         if self._closed or broken or not self._prepared or file.descriptor is None:
             self.make_ready()
             self._begin_log()
         try:
             file.check()
-            end = file.write(frame(lines))
+            begin = file.size
+            data, starts = (lines[0], None) if len(lines) == 1 else paged(lines, begin)
+            end = file.write(data)
         except LogChanged as error:
             if error.written:
                 with translated(file.path):
@@ -173,8 +178,13 @@ class FileStore:
             raise
         except OSError as error:
             raise as_store_error(error, file.path) from error
-        length = len(lines[0]) if len(lines) == 1 else sum(map(len, lines))
-        return self._durable.acknowledge(Span(end - length, end))
+        if len(lines) == 1:
+            span = Span(begin, end)
+        elif starts is None:
+            span = Span(end - sum(map(len, lines)), end)
+        else:
+            span = Span(begin + starts[0], end, tuple(begin + start for start in starts))
+        return self._durable.acknowledge(span)
 
     def make_ready(self) -> None:
         """Refuse, or bring the log in order; see `contract.Store.make_ready`."""

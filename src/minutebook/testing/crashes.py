@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from minutebook.testing.memory_disk import MemoryDisk, Operation
 
 PAGE_BYTES = 4096
-BATCH_PREFIX = b'{"role":"_batch"'
 
 
 class Sampling(NamedTuple):
@@ -48,8 +47,6 @@ class Sampling(NamedTuple):
     """After each operation."""
     contents: int = 48
     """Of one file's unsynced bytes."""
-    tears_batches: bool = False
-    """Whether a batch's first page may be lost alone, and with it the line that opens it."""
 
 
 class Left(NamedTuple):
@@ -99,7 +96,7 @@ class _File:
         """Give what may be left: first nothing since the sync, then everything."""
         if not self.pending:
             return [self.safe]
-        choices = [_choices(one, tears_batches=sampling.tears_batches) for one in self.pending]
+        choices = list(map(_choices, self.pending))
         drawn = _drawn(list(map(len, choices)), sampling.contents, sampling.random)
         found = [_content(self.safe, self.pending, _picked(choices, taken)) for taken in drawn]
         return list(dict.fromkeys(found))
@@ -187,7 +184,7 @@ def _picked(choices: Sequence[Sequence[Any]], taken: Sequence[int]) -> list[Any]
     return [options[index] for options, index in zip(choices, taken, strict=True)]
 
 
-def _choices(operation: Write | Cut, *, tears_batches: bool) -> list[object]:
+def _choices(operation: Write | Cut) -> list[object]:
     """Give in which ways an unsynced operation may have survived: first not at all, then whole.
 
     Of a write: how many of its bytes, and which of its pages are zero.
@@ -200,8 +197,6 @@ def _choices(operation: Write | Cut, *, tears_batches: bool) -> list[object]:
     lost = [()] + [(page,) for page in pages] + [tuple(pages)]
     if len(pages) <= 3:
         lost = list(chain.from_iterable(combinations(pages, n) for n in range(len(pages) + 1)))
-    if operation.data.startswith(BATCH_PREFIX) and not tears_batches:
-        lost = [zero for zero in lost if first not in zero or len(zero) == len(pages)]
     found: dict[object, None] = {None: None, (length, ()): None}
     for cut in [length, *_cuts(operation)]:
         for zero in lost:
