@@ -86,6 +86,19 @@ class Step(Struct, frozen=True, kw_only=True):
     end: int
 
 
+class _Estimates(list[int]):
+    """The estimates of the first messages, as far as they were asked for."""
+
+    def of(self, messages: Sequence[Message], index: int) -> int:
+        """Give the estimate of one message; kept, if those before it are known too."""
+        if index < len(self):
+            return self[index]
+        tokens = estimate_message(messages[index])
+        if index == len(self):
+            self.append(tokens)
+        return tokens
+
+
 class Context:
     """What the log says: prompt, history, counts, checkpoints, lineage, pins."""
 
@@ -102,7 +115,7 @@ class Context:
         self._unknown = 0
         self._next_seq = 1
         self._next_checkpoint = 0
-        self._estimates: list[int] = []
+        self._estimates = _Estimates()
         self._pending = 0
         self._pending_upto = 0
         self._span_start = 0
@@ -138,11 +151,10 @@ class Context:
         start = self._usages[-1].messages if self._usages else 0
         if self._pending_upto < start:
             self._pending, self._pending_upto = 0, start
-        if self._pending_upto < len(self._messages):
-            self._pending += sum(
-                map(self._estimate, range(self._pending_upto, len(self._messages)))
-            )
-            self._pending_upto = len(self._messages)
+        of, messages = self._estimates.of, self._messages
+        for index in range(self._pending_upto, len(messages)):
+            self._pending += of(messages, index)
+        self._pending_upto = len(messages)
         return self._pending
 
     @property
@@ -161,18 +173,8 @@ class Context:
         They are the fold's own, good until its next change: to look at, not to keep.
         """
         for index in range(len(self._estimates), len(self._messages)):
-            self._estimate(index)
+            self._estimates.of(self._messages, index)
         return Measured(self._usages, self._messages, self._estimates)
-
-    def _estimate(self, index: int) -> int:
-        """Give the estimate of one message; kept, if those before it are known too."""
-        known = self._estimates
-        if index < len(known):
-            return known[index]
-        tokens = estimate_message(self._messages[index])
-        if index == len(known):
-            known.append(tokens)
-        return tokens
 
     @property
     def usages(self) -> tuple[Counted, ...]:
@@ -387,22 +389,27 @@ class Context:
         """
         if before is None and self._marked is not None:
             return self._marked
-        messages = self._messages if before is None else self._messages[: before.messages]
-        tags = self._tags if before is None else self._tags[: before.tags]
-        marked = {message.seq: (True, _NO_TAGS) for message in messages if message.pin}
-        if tags:
-            here = {message.seq for message in messages}
-            for tag in tags:
-                if tag.seq in here:
-                    pin, old = marked.get(tag.seq, (False, _NO_TAGS))
-                    marked[tag.seq] = (
-                        pin if tag.pin is None else tag.pin,
-                        old if tag.tags is None else tag.tags,
-                    )
-        found = {seq: value for seq, value in marked.items() if seq is not None and any(value)}
-        if before is None:
-            self._marked = found
-        return found
+        if before is not None:
+            return _tagged(self._messages[: before.messages], self._tags[: before.tags])
+        self._marked = _tagged(self._messages, self._tags)
+        return self._marked
+
+
+def _tagged(
+    messages: Sequence[Message], tags: Sequence[Tag]
+) -> dict[int, tuple[bool, tuple[str, ...]]]:
+    """Give pin and tags of every message that has any, by `seq`; the last tag record wins."""
+    marked = {message.seq: (True, _NO_TAGS) for message in messages if message.pin}
+    if tags:
+        here = {message.seq for message in messages}
+        for tag in tags:
+            if tag.seq in here:
+                pin, old = marked.get(tag.seq, (False, _NO_TAGS))
+                marked[tag.seq] = (
+                    pin if tag.pin is None else tag.pin,
+                    old if tag.tags is None else tag.tags,
+                )
+    return {seq: value for seq, value in marked.items() if seq is not None and any(value)}
 
 
 _NO_TAGS: tuple[str, ...] = ()
