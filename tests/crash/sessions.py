@@ -20,6 +20,8 @@ from minutebook.testing.memory_disk import EMPTY, MemoryDisk, State
 from tests.crash.survey import FOLDER, Expected, Outcome, Place, Survey, complaint, read
 from tests.playing import Clock, settings, values
 
+FORK = "/b/forks/t"
+"""Where forks go; neither it nor the folders above exist at first."""
 Action = Callable[[Session], Awaitable[object]]
 Scenario = Callable[["SessionHome"], Awaitable[None]]
 SCENARIOS: dict[str, Scenario] = {}
@@ -31,6 +33,17 @@ class Step:
 
     outcomes: list[Outcome]
     retired: set[bytes]
+    fork: "Fork | None" = None
+
+
+@dataclasses.dataclass
+class Fork:
+    """A fork, and whether it has to be there."""
+
+    values: dict[str, object]
+    full: tuple[Message, ...]
+    """Its whole history, that of its rotations included."""
+    is_sure: bool
 
 
 class SessionHome:
@@ -39,6 +52,7 @@ class SessionHome:
     def __init__(self, disk: MemoryDisk) -> None:
         self.disk = disk
         self.retired: set[bytes] = set()
+        self.fork: Fork | None = None
         self._seen: list[State] = []
         disk.fault = self._look
         disk.mark(Step([Outcome((), ())], self.retired))
@@ -59,7 +73,7 @@ class SessionHome:
     async def do(self, action: Action, *, may_fail: bool = False) -> None:
         """Do one step; one that *may_fail* for a reason of its own has then changed nothing."""
         before = await self._found(self.disk.now())
-        step = Step([before], self.retired)
+        step = Step([before], self.retired, self.fork)
         self.disk.mark(step)
         self._seen.clear()
         (outcome,) = await asyncio.gather(action(self.session), return_exceptions=True)
@@ -69,7 +83,18 @@ class SessionHome:
             assert await self._found(self.disk.now()) == before
         after = await self._found(self.disk.now())
         step.outcomes += [*[await self._found(state) for state in self._seen], after]
-        self.disk.mark(Step([after], self.retired))
+        self.disk.mark(Step([after], self.retired, self.fork))
+
+    async def fork_off(self, at: int | None) -> None:
+        """Make a fork; until that is over it may be there or not."""
+        step = Step([await self._found(self.disk.now())], self.retired)
+        self.disk.mark(step)
+        await self.session.fork(FORK, at=at)
+        made = await opened(MemoryDisk(self.disk.now()), FORK)
+        step.fork = Fork(values(made.context), made.history(full=True), is_sure=False)
+        await made.close()
+        self.fork = dataclasses.replace(step.fork, is_sure=True)
+        self.disk.mark(Step(step.outcomes, self.retired, self.fork))
 
     async def reopen(self) -> None:
         """Close the session and open it again; what closing does is a step."""
@@ -103,6 +128,8 @@ async def session_complaint(left: Left) -> str:
     expected = Expected(tuple(step.outcomes), frozenset(step.retired))
     if found := await complaint(left._replace(expected=expected)):
         return found
+    if step.fork is not None and (found := await fork_complaint(left, step.fork)):
+        return found
     disk = MemoryDisk(left.state)
     session = await opened(disk, FOLDER)
     try:
@@ -123,6 +150,28 @@ async def session_complaint(left: Left) -> str:
     same = values(again.context) == now
     await again.close()
     return "" if same else "reopened, it has another context"
+
+
+async def fork_complaint(left: Left, fork: Fork) -> str:
+    """Open the fork of a state: it is whole, its full history too, or it is not there."""
+    disk = MemoryDisk(left.state)
+    try:
+        made = await FileStore.open(FORK, disk=disk, create=False)
+    except StoreError as error:
+        return f"the fork is gone: {error}" if fork.is_sure else ""
+    session = Session(made, settings(), clock=Clock())
+    session.replay()
+    try:
+        if values(session.context) != fork.values:
+            return "the fork has another context"
+        if session.history(full=True) != fork.full:
+            return "the fork lacks a part of its history"
+        await session.append(user("on its own"))
+    except MinutebookError as error:
+        return f"the fork cannot be gone on with: {error}"
+    finally:
+        await session.close()
+    return ""
 
 
 async def survey(
@@ -230,6 +279,29 @@ async def collected(home: SessionHome) -> None:
     await home.do(lambda session: session.collect(Retention(keep_plain=1)))
     await home.do(lambda session: session.collect(Retention(rotations_max=1, drop_history=True)))
     await home.do(appending(user("at last")))
+
+
+@scenario
+async def forked(home: SessionHome) -> None:
+    """A copy up to a checkpoint of a rotation, with the rotations that it needs."""
+    await talk(home, 2, size=600)
+    await home.do(lambda session: session.revert(1))
+    await talk(home, 1)
+    await home.do(lambda session: session.clear())
+    await home.do(appending(user("and now?")))
+    await home.fork_off(2)
+    await home.do(appending(user("meanwhile")))
+    await home.do(lambda session: session.revert(0))
+
+
+@scenario
+async def forked_whole(home: SessionHome) -> None:
+    """A copy of all of it; the one that it was made of goes on."""
+    await talk(home, 1)
+    await home.do(lambda session: session.revert(0))
+    await home.do(appending(user("better"), assistant("yes"), usage=700))
+    await home.fork_off(None)
+    await home.do(lambda session: session.collect(Retention(rotations_max=0, drop_history=True)))
 
 
 @scenario

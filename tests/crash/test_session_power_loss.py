@@ -1,8 +1,4 @@
-"""The same for whole sessions: prompts, checkpoints, reverts, compactions, what is undone.
-
-A fork is not among them: it writes to another folder, whose log gets its name last
-(`tests/store/test_forking.py`).
-"""
+"""The same for whole sessions: prompts, checkpoints, reverts, compactions, undoing, forks."""
 
 import os
 from collections.abc import Callable
@@ -41,6 +37,25 @@ async def test_no_power_loss_costs_a_session_of_twenty_steps_anything(
     result = await survey(partial(twenty, seed=seed), sampling())
     record_property("states", result.states)
     assert result.complaints == []
+
+
+FORK_SITES = (
+    "_write write_fork fsync .context.jsonl.new",
+    "write_fork fork_session fsync_folder t",
+    "sync_folders write_fork fsync_folder t",
+    "sync_folders write_fork fsync_folder forks",
+    "sync_folders write_fork fsync_folder b",
+    "sync_folders write_fork fsync_folder ",
+)
+
+
+@pytest.mark.parametrize("site", FORK_SITES)
+async def test_the_syncs_of_a_fork_are_missed(site: str) -> None:
+    """Left out, the fork is torn, lacks a rotation, or is gone."""
+    some = Sampling(Random(7), 400, 60)
+    result = await survey(SCENARIOS["forked"], some, skip=site, stop=True)
+    assert site in result.sites
+    assert result.complaints
 
 
 @pytest.mark.parametrize(

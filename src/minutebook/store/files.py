@@ -115,6 +115,11 @@ class FileStore:
         return store
 
     @property
+    def disk(self) -> Disk:
+        """The seam through which its files are reached; a fork takes the same."""
+        return self._disk
+
+    @property
     def path(self) -> str:
         """Name the log in messages to people."""
         return self._file.path

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from minutebook.errors import StoreError
 from minutebook.store.disk import Disk, discard, write_all
+from minutebook.store.files import FileStore
 from minutebook.store.folder import find_folder, sync_folders
 from minutebook.store.logfile import translated
 from minutebook.store.names import LOG, NEW_LOG, check_session_id, rotation_name
@@ -35,7 +36,7 @@ def write_fork(
     Raises:
         StoreError: If the folder exists and is not empty, or cannot be written.
     """
-    disk = disk or Disk()
+    disk = disk or (store.disk if isinstance(store, FileStore) else Disk())
     folder = os.path.abspath(destination)
     check_session_id(os.path.basename(folder))
     with translated(folder):
