@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from benchmarks import append, compaction, memory, restore, rewrite
+from benchmarks import append, compaction, large, memory, restore, rewrite
 from benchmarks.bench import Bench
 from benchmarks.rows import Row, as_json, as_table
 from benchmarks.timing import machine
@@ -23,6 +23,7 @@ GROUPS: dict[str, Group] = {
     "append": append.run,
     "rewrite": rewrite.run,
     "compact": compaction.run,
+    "large": large.run,
 }
 SIZES = (1_000, 10_000, 100_000)
 QUICK_SIZES = (1_000,)
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = options.sizes or (QUICK_SIZES if options.quick else SIZES)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="minutebook-bench-", dir=options.folder) as temporary:
-        bench = Bench(Path(temporary), sizes=sizes, quick=options.quick)
+        bench = Bench(Path(temporary), sizes=sizes, quick=options.quick, whole=options.whole)
         before = machine(bench.folder)
         for name in names:
             if sys.stderr.isatty():
@@ -57,6 +58,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "--quick", action="store_true", help="few rounds, and logs of 1 000 messages alone"
+    )
+    parser.add_argument(
+        "--whole",
+        action="store_true",
+        help="large logs of 1 GB and roots of 10 000 sessions, in place of a tenth of that",
     )
     parser.add_argument("--json", action="store_true", help="print JSON in place of the table")
     parser.add_argument(

@@ -11,11 +11,17 @@ from benchmarks.logs import write_agent_log, write_plain_log
 class Bench:
     """One run of the benchmarks in one folder."""
 
-    def __init__(self, folder: Path, *, sizes: tuple[int, ...], quick: bool) -> None:
-        """Measure logs of *sizes* messages below *folder*; *quick* takes fewer rounds."""
+    def __init__(
+        self, folder: Path, *, sizes: tuple[int, ...], quick: bool, whole: bool = False
+    ) -> None:
+        """Measure logs of *sizes* messages below *folder*; *quick* takes fewer rounds.
+
+        With *whole*, what is large is as large as it gets: 1 GB, 10 000 sessions.
+        """
         self.folder = folder
         self.sizes = sizes
         self.quick = quick
+        self.whole = whole
         self._agents: dict[int, tuple[Path, int]] = {}
         self._plain: dict[int, Path] = {}
         self._numbers = 0

@@ -66,13 +66,13 @@ def _peak(how: str, folder: Path) -> float:
 
 def main(how: str, folder: Path) -> None:
     """Open the log in one way or the other; print the megabytes that it took at its peak."""
-    before = _resident("VmRSS")
+    before = resident("VmRSS")
     if how == "open":
         asyncio.run(_open(folder))
     else:
         kept = read_and_decode(log_of(folder))
         del kept
-    print((_resident("VmHWM") - before) / MEGABYTE)
+    print((resident("VmHWM") - before) / MEGABYTE)
 
 
 async def _open(folder: Path) -> None:
@@ -80,7 +80,7 @@ async def _open(folder: Path) -> None:
         assert session.context.next_seq
 
 
-def _resident(field: str) -> int:
+def resident(field: str) -> int:
     """Give the bytes resident now (`VmRSS`) or at most since the program began (`VmHWM`).
 
     `ru_maxrss` would not do: it outlives exec, so a child begins with its parent's.
