@@ -25,6 +25,7 @@ from benchmarks.rows import Row
 
 LOG_BYTES, WHOLE_LOG_BYTES = 100_000_000, 1_000_000_000
 SESSIONS, WHOLE_SESSIONS = 1_000, 10_000
+QUICK_PART = 50
 MESSAGES_PER_SESSION = 65
 """About 100 KB."""
 MEMORY_LIMIT_MB = 200.0
@@ -42,10 +43,10 @@ async def run(bench: Bench) -> list[Row]:
 
 
 async def _large_log(bench: Bench) -> list[Row]:
-    small, checkpoint = await bench.agent_log(10_000)
+    small, checkpoint = await bench.agent_log(1_000)
     size = log_of(small).stat().st_size
-    wanted = WHOLE_LOG_BYTES if bench.whole else LOG_BYTES // (10 if bench.quick else 1)
-    messages = max(10_000, 10_000 * wanted // size)
+    wanted = WHOLE_LOG_BYTES if bench.whole else LOG_BYTES // (QUICK_PART if bench.quick else 1)
+    messages = max(1_000, 1_000 * wanted // size)
     folder = bench.new_folder("large")
     await write_agent_log(folder, messages)
     floor = _read([log_of(folder)])
@@ -69,7 +70,7 @@ async def _large_log(bench: Bench) -> list[Row]:
 async def _many_sessions(bench: Bench) -> list[Row]:
     source = bench.new_folder("one")
     await write_agent_log(source, MESSAGES_PER_SESSION)
-    count = WHOLE_SESSIONS if bench.whole else SESSIONS // (10 if bench.quick else 1)
+    count = WHOLE_SESSIONS if bench.whole else SESSIONS // (QUICK_PART if bench.quick else 1)
     root = bench.new_folder("root")
     for number in range(count):
         shutil.copytree(source, root / f"session-{number:05}")
