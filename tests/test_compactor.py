@@ -11,6 +11,7 @@ from minutebook import assistant, call, tool, user
 from minutebook.compaction.replies import SummaryReply
 from minutebook.compaction.task import SummaryRequest
 from minutebook.companions import Companions, Task
+from minutebook.config.values import TagRule
 from minutebook.errors import CompactionFailed, CompactionVetoed, ContextOverflow
 from minutebook.events import (
     CompactionBegun,
@@ -20,6 +21,7 @@ from minutebook.events import (
     HookRan,
     StepTaken,
     SummaryAttempted,
+    Verified,
 )
 from minutebook.hooks import Answer, Hooks, PostCompact, PreCompact
 from minutebook.models.summarizer import FunctionSummarizer
@@ -72,7 +74,10 @@ async def test_begin_and_end_pair_and_hooks_are_told_once() -> None:
     steps = [event for event in heard if not isinstance(event, HookRan)]
     assert isinstance(steps[0], CompactionBegun)
     assert isinstance(steps[-1], CompactionCommitted)
-    assert all(isinstance(event, StepTaken) for event in steps[1:-1])
+    assert all(isinstance(event, StepTaken) for event in steps[1:-2])
+    assert done.plan.checks is not None
+    checks = done.plan.checks
+    assert steps[-2] == Verified(score=checks.score, parts=checks.parts)
     assert done.tokens_after < done.tokens_before
     assert [details.focus for details in asked] == ["the return values"]
     assert [(details.outcome, details.tokens_after) for details in told] == [
@@ -147,10 +152,50 @@ async def test_a_proposal_is_committed_only_while_the_session_is_the_same() -> N
     assert done.changed
     assert session.context.history[-1] == proposal.history[-1]
 
-    again = await session.propose()
+    again = await session.compact(dry_run=True)
     await session.append(user("one more"))
     with pytest.raises(CompactionFailed, match="moved on"):
         await session.apply(again)
+
+
+async def test_what_a_tag_or_a_rule_protects_stays_word_for_word() -> None:
+    """Without either, the same messages are summarised away."""
+    rule = TagRule(tag="answer", role="assistant", matches="^function_3 ", protected=True)
+    plain, marked = (
+        await session_with(Companions(), said=30),
+        await session_with(Companions(tagging=(rule,)), said=30),
+    )
+    by_tag, by_rule = marked.context.history[19], marked.context.history[15]
+    assert by_tag.seq is not None
+    await marked.tag(by_tag.seq, "read", "read", protected=True)
+    assert marked.context.tags == {by_tag.seq: ("read", "protected")}
+
+    await plain.compact()
+    await marked.compact()
+
+    left = {message.text for message in plain.context.history}
+    assert not {by_rule.text, by_tag.text} & left
+    for kept in (by_tag, by_rule):
+        assert kept in marked.context.history
+    assert marked.context.tags[by_tag.seq] == ("read", "protected")
+
+
+async def test_a_later_tag_without_protection_takes_it_away() -> None:
+    """Tags replace those that were there, `protected` too; a proposal for others is stale."""
+    session = await session_with(Companions(), said=30)
+    seq = session.context.history[15].seq
+    assert seq is not None
+    await session.tag(seq, "a", protected=True)
+    proposal = await session.propose()
+    assert seq in {message.seq for message in proposal.plan.history}
+
+    await session.tag(seq, "a")
+    with pytest.raises(CompactionFailed, match="moved on"):
+        await session.apply(proposal)
+    await session.compact()
+
+    assert session.context.tags.get(seq) is None
+    assert seq not in {message.seq for message in session.context.history}
 
 
 async def test_a_model_writes_the_summary_and_messages_that_come_meanwhile_stay() -> None:

@@ -18,6 +18,7 @@ from minutebook.reports import Settings
 from minutebook.session import Session
 from minutebook.store.memory import MemoryStore, Shelf
 from minutebook.sums import Verifier
+from minutebook.tools.dmail import OFFER
 from tests.playing import Clock, assert_replay_is_the_same, on_memory, values
 
 
@@ -203,6 +204,20 @@ async def test_checkpoints_count_up(session: Session) -> None:
     (marker,) = session.context.history
     assert (marker.text, marker.origin) == ("<system>CHECKPOINT 2</system>", "checkpoint")
     assert b'"content":"checkpoint 1: before lunch"' in log_of(session)
+
+
+async def test_checkpoints_are_shown_while_a_d_mail_may_be_sent(session: Session) -> None:
+    """And only then, unless the caller says otherwise."""
+    session.set_tools([OFFER.to_anthropic()])
+    await session.checkpoint()
+    await session.checkpoint(marker=False)
+    session.set_tools([])
+    await session.checkpoint()
+
+    assert [message.text for message in session.context.history] == [
+        "<system>CHECKPOINT 0</system>"
+    ]
+    assert len(session.context.checkpoints) == 3
 
 
 async def test_concurrent_checkpoints_have_different_ids(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from minutebook.events import (
     CompactionCommitted,
     CompactionEnded,
     StepTaken,
+    Verified,
 )
 from minutebook.hooks import PostCompact, PreCompact
 from minutebook.operations import compaction_operation, compaction_request
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from minutebook.companions import Companions
     from minutebook.counting import Counting
     from minutebook.journal import Journal
+    from minutebook.messages import Message
     from minutebook.reports import Measures
     from minutebook.summaries import Summary
 
@@ -149,14 +151,21 @@ class Compactor:
             return None
 
         async def work(_summary: Summary | None) -> Compacted:
-            if not proposal.still_fits(self._journal.context):
+            request = self._request(order, proposal.measures)
+            same = request.protected == proposal.protected
+            if not (same and proposal.still_fits(self._journal.context)):
                 raise CompactionFailed("the session has moved on since it was proposed")
             return await self._commit(proposal)
 
         return await self._watched(order, prepare, work)
 
     def _request(self, order: Order, measures: Measures) -> Request:
-        return compaction_request(self._journal.context, fixed=measures.fixed, focus=order.focus)
+        return compaction_request(
+            self._journal.context,
+            fixed=measures.fixed,
+            focus=order.focus,
+            tagging=self._companions.tagging,
+        )
 
     def _propose(self, order: Order, summary: Summary | None = None) -> Proposal:
         """Plan a compaction of the context as it now is.
@@ -166,7 +175,10 @@ class Compactor:
         """
         context, measures = self._journal.context, self._counting.measure(order.target)
         based = None if summary is None else rebased(summary, context)
-        request, later = based or (self._request(order, measures), ())
+        request = self._request(order, measures)
+        later: tuple[Message, ...] = ()
+        if based and request.protected - {item.seq for item in based[1]} == based[0].protected:
+            request, later = based
         plan = compact(request, measures.estimated, measures.policy, forced=True)
         if later and plan.changed:
             more = sum(map(estimate_message, later))
@@ -183,6 +195,7 @@ class Compactor:
             history=context.history,
             pins=context.pins,
             measures=measures,
+            protected=self._request(order, measures).protected,
             model=None if summary is None else summary.model or None,
             usage=None if summary is None else summary.usage,
         )
@@ -199,6 +212,8 @@ class Compactor:
                     detail=step.detail,
                 )
             )
+        if plan.checks is not None:
+            self._companions.emit(Verified(score=plan.checks.score, parts=plan.checks.parts))
         rotation = None
         if plan.changed:
             snapshot = self._companions.snapshot()

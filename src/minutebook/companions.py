@@ -18,6 +18,7 @@ from minutebook.hooks import Hooks
 from minutebook.messages import Message, replace, user
 
 if TYPE_CHECKING:
+    from minutebook.config.values import TagRule
     from minutebook.models.retry import Retries
     from minutebook.models.summarizer import Summarizer
 
@@ -67,6 +68,9 @@ class Companions(Struct, frozen=True, kw_only=True):
     """What is added to every summary's instructions."""
     prompt: str = ""
     """An instruction in the place of ours."""
+    tagging: tuple[TagRule, ...] = ()
+    """Rules for tags. What a protecting rule matches is protected in every compaction, messages
+    that were written before the rule among them; nothing is written for it."""
 
     def emit(self, event: Event) -> None:
         """Tell every listener."""

@@ -49,7 +49,8 @@ async def open_session(  # noqa: PLR0913 - each is one thing that a caller may s
         model: The model's name; without it, what `session.json` says.
         tools: The tool schemas that every request carries; they take room too.
         max_output: The model's output limit in tokens.
-        preset: The policy of compaction: `default`, `kimi` or `kilo`.
+        preset: The policy of compaction: `default`, `kimi`, `kilo`, or `off`, which never compacts
+            by itself and refuses what is over the limit.
         durability: `disk` acknowledges an append once it survives power loss, `process` once
             it survives the death of this process.
         lock_timeout: How many seconds to wait for another writer.

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from minutebook import rewrites
 from minutebook.compaction.plan import Request
+from minutebook.config.tagging import protected_by
 from minutebook.errors import InvalidMessage, StoreError
 from minutebook.lineage import NothingToUndo, find_checkpoint, last_rewrite, walk
 from minutebook.lines import Scanner, flatten
@@ -24,6 +25,7 @@ from minutebook.tokens.estimate import estimate_system, estimate_tools
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from minutebook.config.values import TagRule
     from minutebook.context import Context, Step
     from minutebook.lineage import Found, HasLineage
     from minutebook.records import Rotated
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from minutebook.rewrites import Operation
     from minutebook.store.collecting import Retention
     from minutebook.store.contract import Rotation, Store
+
+PROTECTED = "protected"
+"""The tag that protects its message: it stands in the log beside the message's other tags."""
 
 
 def checkpoint_marker(number: int) -> Message:
@@ -195,14 +200,22 @@ def tidying(
     return tidy
 
 
-def compaction_request(context: Context, *, fixed: int, focus: str) -> Request:
-    """Say to the ladder what is to be made smaller."""
+def compaction_request(
+    context: Context, *, fixed: int, focus: str, tagging: Sequence[TagRule] = ()
+) -> Request:
+    """Say to the ladder what is to be made smaller, and what tags and rules protect in it.
+
+    Raises:
+        ConfigError: If a rule of *tagging* has a pattern that is none.
+    """
+    tagged = frozenset(seq for seq, tags in context.tags.items() if PROTECTED in tags)
     return Request(
         history=context.history,
         pins=context.pins,
         fixed=fixed,
         system_prompt=context.system_prompt or "",
         focus=focus,
+        protected=tagged | protected_by(tagging, context.history),
     )
 
 

@@ -123,6 +123,8 @@ class Proposal(Struct, frozen=True, kw_only=True):
     """The history that was planned for."""
     pins: frozenset[int]
     measures: Measures
+    protected: frozenset[int] = frozenset()
+    """What tags and rules protected in it."""
     model: str | None = None
     """The model that wrote the summary; None for the digest."""
     usage: dict[str, int] | None = None

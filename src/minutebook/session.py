@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from minutebook import operations, rewrites
 from minutebook.codec import clean
@@ -24,7 +24,7 @@ from minutebook.readable import Readable
 from minutebook.records import Checkpoint, SystemPrompt, Tag
 from minutebook.retired import load_number
 from minutebook.sums import span_sum
-from minutebook.tools.dmail import Mailbox, letter
+from minutebook.tools.dmail import OFFER, Mailbox, letter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -135,10 +135,11 @@ class Session(Readable):
         self._journal.check()
         self._counting.settings = self.settings.but(tools=tuple(tools))
 
-    async def checkpoint(self, label: str | None = None, *, marker: bool = False) -> int:
+    async def checkpoint(self, label: str | None = None, *, marker: bool | None = None) -> int:
         """Set a mark that `revert` can go back to; give its id.
 
-        With *marker* a message that shows the id to the model follows it.
+        With *marker* a message that shows the id to the model follows it; None: while
+        `send_dmail` is among the tools.
         """
         await self._journal.ready()
         number, now = self._journal.next_checkpoint, self._clock()
@@ -147,7 +148,7 @@ class Session(Readable):
         await self._journal.write(
             [Checkpoint(id=number, content=content, at=now, label=label, sum=total)]
         )
-        if marker:
+        if OFFER.is_among(self.settings.tools) if marker is None else marker:
             await self.append(operations.checkpoint_marker(number))
         return number
 
@@ -159,13 +160,18 @@ class Session(Readable):
         """
         await self._tag(Tag(seq=seq, content=f"marks message {seq}", pin=pinned))
 
-    async def tag(self, seq: int, *tags: str) -> None:
+    async def tag(self, seq: int, *tags: str, protected: bool = False) -> None:
         """Give a message these tags, in place of those it had.
+
+        With *protected* the tag `protected` is among them: the message stays word for word in
+        every compaction, and is clipped only where the alternative is a refusal.
 
         Raises:
             InvalidMessage: If the context holds no message of that number.
         """
-        await self._tag(Tag(seq=seq, content=f"marks message {seq}", tags=tags))
+        given = (*tags, operations.PROTECTED) if protected else tags
+        given = tuple(dict.fromkeys(given))
+        await self._tag(Tag(seq=seq, content=f"marks message {seq}", tags=given))
 
     async def revert(self, to: int, *, note: str | None = None) -> Rotated:
         """Go back to just before checkpoint *to*, which is dropped with all after it.
@@ -224,17 +230,32 @@ class Session(Readable):
 
         return await self._rewrite(build)
 
-    async def compact(self, focus: str = "", *, target: float | None = None) -> Compacted:
+    @overload
+    async def compact(
+        self, focus: str = "", *, target: float | None = None, dry_run: Literal[False] = False
+    ) -> Compacted: ...
+
+    @overload
+    async def compact(
+        self, focus: str = "", *, target: float | None = None, dry_run: Literal[True]
+    ) -> Proposal: ...
+
+    async def compact(
+        self, focus: str = "", *, target: float | None = None, dry_run: bool = False
+    ) -> Compacted | Proposal:
         """Make the context smaller now, by the policy's ladder; one rewrite.
 
         *focus* is what the summary should look at first; *target* is the share of the window
-        that is to be left, in place of the policy's.
+        that is to be left, in place of the policy's. *dry_run* changes nothing and gives what
+        `propose` does.
 
         Raises:
             ConfigError: If the window is not known.
             CompactionVetoed: If a hook says no.
             ContextOverflow: If it cannot be made to fit; nothing is changed.
         """
+        if dry_run:
+            return await self.propose(focus, target=target)
         return await self._compacted(Order(trigger="manual", focus=focus, target=target))
 
     async def propose(self, focus: str = "", *, target: float | None = None) -> Proposal:

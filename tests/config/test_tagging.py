@@ -2,9 +2,10 @@
 
 import pytest
 
-from minutebook.config.tagging import Marks, marks
+from minutebook.config.tagging import Marks, marks, protected_by
 from minutebook.config.values import TagRule
-from minutebook.messages import Message, assistant, call, tool, user
+from minutebook.errors import ConfigError
+from minutebook.messages import Message, assistant, call, replace, tool, user
 
 DECISION = TagRule(tag="decision", role="assistant", matches="(?i)^decided:")
 TESTS = TagRule(tag="tests", tool="pytest")
@@ -37,3 +38,26 @@ def test_a_message_is_marked_by_what_holds_of_it(
 def test_without_rules_nothing_is_marked() -> None:
     """And nothing is protected."""
     assert marks((), user("port 80")) == Marks()
+
+
+def test_what_rules_protect_in_a_history() -> None:
+    """A result is known by its call's tool, the last call of an id; other rules do nothing."""
+    told = (
+        assistant(tool_calls=[call("c1", "pytest")]),
+        tool("c1", "3 passed"),
+        assistant(tool_calls=[call("c1", "shell")]),
+        tool("c1", "4 passed"),
+        assistant("Decided: on port 5433"),
+    )
+    history = [replace(message, seq=seq) for seq, message in enumerate(told, start=1)]
+    results = TagRule(tag="tests", role="tool", tool="pytest", protected=True)
+
+    assert protected_by((DECISION, results), history) == {2}
+    assert protected_by((SECRET, results), history) == {2, 5}
+    assert protected_by((DECISION, TESTS), history) == frozenset()
+
+
+def test_a_pattern_that_is_none_is_an_error_of_ours() -> None:
+    """The configuration is checked when it is read; a rule made by a program, here."""
+    with pytest.raises(ConfigError, match=r"tags\.matches: '\(' is no pattern"):
+        protected_by((TagRule(tag="a", matches="(", protected=True),), ())

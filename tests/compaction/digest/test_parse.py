@@ -105,7 +105,7 @@ def test_a_kept_task_is_not_asked_for_again() -> None:
 
 
 def test_a_line_that_cannot_be_read_is_kept_as_it_is() -> None:
-    """Somebody may have changed it; text outside of sections is dropped."""
+    """Somebody may have changed it; an entry of an unknown section is kept, stray text is not."""
     lead = ENGLISH.lead.format(first=2, last=5, count=4)
     text = (
         f"{lead}\n\nstray\n  stray\n- stray\n\n## Files touched\n- see `a.py` (record 3)\n\n"
@@ -115,7 +115,13 @@ def test_a_line_that_cannot_be_read_is_kept_as_it_is() -> None:
 
     facts = read(text)
 
-    assert words(facts.earlier) == [("see `a.py`", 3), ("make", 0), ("it broke", 0), ("a_b", 0)]
+    assert words(facts.earlier) == [
+        ("see `a.py`", 3),
+        ("make", 0),
+        ("it broke", 0),
+        ("a_b", 0),
+        ("x", 0),
+    ]
     assert not facts.files
     assert not facts.commands
 

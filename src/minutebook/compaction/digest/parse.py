@@ -127,14 +127,17 @@ def _foreign_weight(line: str) -> float:
 
 
 def _entries(text: str, phrases: Phrases) -> list[tuple[str, str]]:
-    """Give (section, entry) of each entry; an entry may have several lines."""
+    """Give (section, entry) of each entry; an entry may have several lines.
+
+    The section is empty for what stands under a heading that isn't ours.
+    """
     sections = {phrases.headings[section]: section for section in SECTIONS}
     found: list[tuple[str, str]] = []
-    section = ""
+    section: str | None = None
     for line in text.split("\n"):
         if line.startswith(HEADING):
             section = sections.get(line[len(HEADING) :].strip(), "")
-        elif section and line.startswith(ENTRY):
+        elif section is not None and line.startswith(ENTRY):
             found.append((section, line[len(ENTRY) :]))
         elif found and line.startswith(CONTINUED):
             found[-1] = (found[-1][0], f"{found[-1][1]}\n{line[len(CONTINUED) :]}")
