@@ -43,6 +43,7 @@ RUN := .venv/run-$(PYTHON_VERSION)
 DEV := .venv/dev-$(PYTHON_VERSION)
 TEST := .venv/$(TEST_NAME)-$(PYTHON_VERSION)
 DOCS := .venv/docs-$(PYTHON_VERSION)
+INTEGRATIONS := .venv/integrations-$(PYTHON_VERSION)
 RUN_PY := $(RUN)/bin/python
 DEV_PY := $(DEV)/bin/python
 TEST_PY := $(TEST)/bin/python
@@ -53,6 +54,7 @@ packages_run := .
 packages_dev := .[all,test,check,bench]
 packages_core := .[test]
 packages_docs := .[docs]
+packages_integrations := .[all,integrations,test]
 packages_$(TEST_NAME) ?= .[$(subst $(space),$(comma),$(strip $(subst $(comma),$(space),$(EXTRAS)))),test]
 
 # Kimi CLI has an environment of its own, since it needs Python 3.12 and pins much.
@@ -66,7 +68,8 @@ PYTEST := $(TEST_PY) -m pytest -n $(JOBS) $(if $(QUIET),-q,) $(PYTEST_ARGS)
 COVERAGE := $(if $(filter all,$(EXTRAS_NAME)),--cov --cov-branch --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE_MIN),)
 CHECKED := $(wildcard src tests benchmarks examples)
 
-.PHONY: help run test test-crash test-kimi fuzz check format bench docs clean
+.PHONY: help run test test-crash test-kimi test-integrations fuzz check format \
+  bench bench-gateway campaign-gateway docs clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -94,6 +97,10 @@ test-kimi: $(TEST)/.stamp ## let Kimi CLI work on our sessions; installs it, nee
 	  MINUTEBOOK_KIMI='$(CURDIR)/$(KIMI)/bin/python' $(PYTEST) -m kimi; \
 	fi
 
+test-integrations: $(INTEGRATIONS)/.stamp ## run what plugs into frameworks against the real ones
+	@MINUTEBOOK_INTEGRATIONS=all $(INTEGRATIONS)/bin/python -m pytest -n $(JOBS) $(if $(QUIET),-q,) $(PYTEST_ARGS) \
+	  tests/integrations tests/cli/test_mcp_serving.py
+
 fuzz: $(TEST)/.stamp ## run the property tests on new random cases, many of them
 	@MINUTEBOOK_HYPOTHESIS=fuzz $(PYTEST) -m hypothesis
 
@@ -109,6 +116,12 @@ format: $(DEV)/.stamp ## format the code and mend what can be mended
 
 bench: $(DEV)/.stamp ## measure; ARGS passes arguments
 	@$(DEV_PY) -m benchmarks $(ARGS)
+
+bench-gateway: $(DEV)/.stamp ## measure the gateway beside a bare pass-through
+	@$(DEV_PY) -m benchmarks.gateway $(ARGS)
+
+campaign-gateway: $(DEV)/.stamp ## 200 conversations through the gateway, killed every few seconds
+	@$(DEV_PY) -m benchmarks.gateway --campaign 200 --requests 100 --kill-seconds 3
 
 docs: $(DOCS)/.stamp ## build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(DOCS_PY) -m mkdocs build --strict --site-dir build/site $(if $(QUIET),--quiet,)

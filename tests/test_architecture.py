@@ -71,7 +71,19 @@ WORLD = {
 
 # What `import minutebook` may not load: every extra and what the extras pull in, and of the
 # core's own dependencies those that are slow to import and needed only now and then.
-EXTRA_MODULES = ("anthropic", "numpy", "openai", "quicktok")
+EXTRA_MODULES = (
+    "agents",
+    "aiohttp",
+    "anthropic",
+    "claude_agent_sdk",
+    "langchain",
+    "mcp",
+    "numpy",
+    "openai",
+    "quicktok",
+    "uvicorn",
+    "yarl",
+)
 LAZY_MODULES = (
     *EXTRA_MODULES,
     "click",

@@ -21,7 +21,9 @@ from minutebook.cli import (
     configuring,
     exporting,
     inspecting,
+    mcp_serving,
     rewinding,
+    serving,
     showing,
     storing,
 )
@@ -95,6 +97,13 @@ SECTIONS: tuple[tuple[str, tuple[tuple[Command, tuple[str, ...]], ...]], ...] = 
         ),
     ),
     ("Set up", ((configuring.config, ("config show", "config check minutebook.toml")),)),
+    (
+        "Stand between",
+        (
+            (serving.serve, ("serve --upstream openai=https://HOST",)),
+            (mcp_serving.mcp, ("mcp ROOT", "mcp ROOT --http 127.0.0.1:8378")),
+        ),
+    ),
 )
 """The commands by section, each with the lines that its help gives as examples."""
 
