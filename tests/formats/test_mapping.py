@@ -18,6 +18,7 @@ from minutebook.formats.mapping import (
     stored,
     table,
     text,
+    tools_in,
     usage,
     whole,
     with_call_ids,
@@ -213,3 +214,12 @@ def test_media_are_counted_by_kind() -> None:
         "unknown_parts": 1,
         "other": 2,
     }
+
+
+def test_tools_beside_messages_are_counted() -> None:
+    """A list, or its JSON text; anything else is none."""
+    assert tools_in({"tools": [{}, {}]}) == 2
+    assert tools_in({"tools": '[{"name": "f"}]'}) == 1
+    strange: list[Any] = [None, {}, "x", "{}", 3]
+    assert [tools_in({"tools": value}) for value in strange] == [0] * 5
+    assert tools_in({}) == 0

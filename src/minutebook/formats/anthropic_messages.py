@@ -23,6 +23,7 @@ from minutebook.formats.mapping import (
     stored,
     table,
     text,
+    tools_in,
     usage,
     whole,
     with_call_ids,
@@ -132,6 +133,7 @@ def read(source: Source, index: int) -> Reading:
         + bool(task.hidden),
         blanked=sum(item.why == "blanked" for item in left_out),
         made_up_ids=made_up,
+        tools=tools_in(around),
     )
     return Reading(
         format=FORMAT.name,

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from minutebook.formats.source import loads
 from minutebook.messages import (
     AudioPart,
     Content,
@@ -199,6 +200,17 @@ def counted(messages: Iterable[Message], **more: int) -> dict[str, int]:
                 case _:
                     pass
     return {name: count for name, count in {**counts, **more}.items() if count}
+
+
+def tools_in(around: dict[str, Any]) -> int:
+    """Count the tools that stand beside messages: a list, or the JSON text of one.
+
+    The messages of a session have no place for them.
+    """
+    given = around.get("tools")
+    if isinstance(given, str):
+        given, _mended = loads(given.encode("utf-8", "replace"))
+    return len(given) if isinstance(given, list) else 0
 
 
 def leading_text(content: Content) -> str:

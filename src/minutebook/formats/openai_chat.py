@@ -20,6 +20,7 @@ from minutebook.formats.mapping import (
     stored,
     table,
     text,
+    tools_in,
     usage,
     whole,
     with_call_ids,
@@ -84,7 +85,12 @@ def read(source: Source, index: int) -> Reading:
         format=FORMAT.name,
         evidence=detect(source) or "",
         records=with_checkpoints(named),
-        counts=counted(messages, conversations=several(conversation), made_up_ids=made_up),
+        counts=counted(
+            messages,
+            conversations=several(conversation),
+            made_up_ids=made_up,
+            tools=tools_in(around),
+        ),
         problems=tuple(conversation.problems),
         title=text(around.get("title")),
         model=next((item.model for item in reversed(usages) if item.model), "")

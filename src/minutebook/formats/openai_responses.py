@@ -19,6 +19,7 @@ from minutebook.formats.mapping import (
     moment,
     table,
     text,
+    tools_in,
     usage,
     whole,
     with_call_ids,
@@ -100,6 +101,7 @@ class _Around(Struct, frozen=True, kw_only=True):
     model: str = ""
     id: str = ""
     parent: str = ""
+    tools: int = 0
     at: float | None = None
 
 
@@ -144,6 +146,7 @@ def read(source: Source, index: int) -> Reading:
             compactions=len(opaque),
             snapshots=snapshots,
             made_up_ids=made_up,
+            tools=around.tools,
         ),
         problems=tuple(problems),
         model=next((item.model for item in reversed(usages) if item.model), "") or around.model,
@@ -161,6 +164,7 @@ def _known(found: dict[str, Any], before: _Around) -> _Around:
     name = text(conversation) or text(table(conversation).get("id")) or text(found.get("id"))
     return _Around(
         instructions=text(found.get("instructions")) or before.instructions,
+        tools=tools_in(found) or before.tools,
         model=text(found.get("model")) or before.model,
         id=name or before.id,
         parent=before.parent or text(found.get("previous_response_id")),

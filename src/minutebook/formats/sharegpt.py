@@ -20,6 +20,7 @@ from minutebook.formats.mapping import (
     stored,
     table,
     text,
+    tools_in,
     with_call_ids,
     with_checkpoints,
 )
@@ -116,7 +117,12 @@ def read(source: Source, index: int) -> Reading:
         format=FORMAT.name,
         evidence=detect(source) or "",
         records=with_checkpoints([*([SystemPrompt(content=prompt)] if prompt else ()), *named]),
-        counts=counted(messages, conversations=several(chosen), made_up_ids=made_up),
+        counts=counted(
+            messages,
+            conversations=several(chosen),
+            made_up_ids=made_up,
+            tools=tools_in(found.around),
+        ),
         problems=tuple(chosen.problems),
         session_id=text(found.around.get("id")) or source.name,
     )

@@ -61,7 +61,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     `client_replies` (errors), `only_shown` records, `attachments` but for what a user typed,
     `copies` of what the file says elsewhere, `duplicates`, `snapshots` of files, `other_records`
     of known kinds that say nothing of the conversation, `unknown_records`, `message_ids` of the
-    agent's own.
+    agent's own, `tools` that were offered beside the messages.
     """
     problems: tuple[Problem, ...] = ()
     title: str = ""
