@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import minutebook
-from minutebook.formats.reading import FORMATS
+from minutebook.formats.reading import FORMATS, read
 from minutebook.messages import ThinkPart
 from minutebook.providers import validate_anthropic, validate_chat
 from tests.cli.support import make_session, make_transcript, run, run_json
@@ -65,6 +65,33 @@ def test_a_kimi_model_gets_its_thinking_back(tmp_path: Path) -> None:
     assert "I wonder." not in run("export", tmp_path / "s", "--to", "openai").stdout
     given = run("export", tmp_path / "s", "--to", "openai", "--model", "kimi-k2-thinking").stdout
     assert "I wonder." in given
+
+
+@pytest.mark.parametrize("to", ["responses", "kimi", "claude-code", "codex"])
+def test_a_session_is_written_for_another_agent(tmp_path: Path, to: str) -> None:
+    """It can be read again, with the same words; what it cannot hold is told."""
+    folder, out = make_session(tmp_path / "s"), tmp_path / "there.jsonl"
+    run("pin", folder, 1)
+
+    printed = run("export", folder, "--to", to, "--out", out)
+
+    assert "1 pins" in printed.stderr
+    found = read(out)
+    assert found.format in {to, "openai-responses", "native"}
+    with minutebook.open_sync(folder, mode="r") as session:
+        words = [message.text for message in session.context.history]
+    assert [message.text for message in found.sent] == words
+    assert "part_5.py" in run("export", folder, "--to", to, "--full").stdout
+
+
+def test_a_page_for_people(tmp_path: Path) -> None:
+    """Every message under a heading of its own."""
+    folder = make_session(tmp_path / "s")
+    shown = run("export", folder, "--to", "markdown").stdout
+
+    assert shown.startswith("# ")
+    assert shown.count("\n## user") == 6
+    assert "part_5.py" in shown
 
 
 def test_a_file_is_written_for_its_owner_alone(tmp_path: Path) -> None:

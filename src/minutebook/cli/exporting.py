@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
+from uuid import uuid4
 
 import typer
 
+from minutebook.cli.harmless import harmless
 from minutebook.cli.opening import Opened, reading
 from minutebook.cli.options import ConversationOption, JsonOption, PartialOption, PathArgument
-from minutebook.cli.rendering import Page, emit_json, to_json
+from minutebook.cli.rendering import Page, emit_json, takes_unicode, to_json
+from minutebook.cli.wording import say
 from minutebook.errors import StoreError
 from minutebook.formats.reading import FORMATS
+from minutebook.formats.writers.registry import WRITERS, writer_of
+from minutebook.formats.writers.unfold import unfold
+from minutebook.formats.writers.value import About, Written
 from minutebook.providers.view import make_view
+from minutebook.records import SystemPrompt
 from minutebook.store.disk import Disk, write_all
 from minutebook.store.logfile import translated
 
@@ -23,9 +33,23 @@ class Wire(StrEnum):
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
+    RESPONSES = "responses"
+    KIMI = "kimi"
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    MARKDOWN = "markdown"
 
 
-ToOption = Annotated[Wire, typer.Option("--to", help="Whose API it is spelled for.")]
+WRITER_NAMES = {
+    Wire.RESPONSES: "openai-responses",
+    Wire.KIMI: "kimi",
+    Wire.CLAUDE_CODE: "claude-code",
+    Wire.CODEX: "codex",
+    Wire.MARKDOWN: "markdown",
+}
+"""Who writes what is no plain list of messages."""
+
+ToOption = Annotated[Wire, typer.Option("--to", help="Whose API, agent or eye it is for.")]
 FullOption = Annotated[
     bool, typer.Option("--full", help="Everything ever written, what is no longer sent too.")
 ]
@@ -58,17 +82,54 @@ def export(
     partial: PartialOption = False,
     conversation: ConversationOption = 0,
 ) -> None:
-    """Print what would be sent, as a provider takes it.
+    """Print what would be sent, as a provider or an agent takes it.
 
-    The JSON is valid for the provider's API: each call is answered, nothing is blank. For
-    openai it is the list of messages, for anthropic an object with system and messages.
+    For openai, anthropic and responses it is valid for the API: each call is answered, nothing
+    is blank. For openai it is the list of messages, for the others an object. For kimi,
+    claude-code and codex it is a session file of that agent, for markdown a page for people.
+    What the target cannot hold is told on the standard error stream.
     """
     with reading(path, conversation=conversation) as opened:
-        request = _request(opened, to, full=full, model=model, partial=partial)
-    if out is None:
-        emit_json(request)
+        if to in WRITER_NAMES:
+            written = _written(opened, to, full=full, model=model, partial=partial)
+            text = written.data.decode()
+            if written.lost:
+                say(f"not in {to}: {told(written.lost)}")
+        else:
+            request = _request(opened, to, full=full, model=model, partial=partial)
+            text = to_json(request, ascii_only=out is None and not takes_unicode()) + "\n"
+    if out is not None:
+        _write(out, text)
     else:
-        _write(out, to_json(request))
+        # What a file may hold must not steer a terminal.
+        typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
+
+
+def _written(opened: Opened, to: Wire, *, full: bool, model: str, partial: bool) -> Written:
+    """Write the session as the target has it."""
+    writer = writer_of(WRITER_NAMES[to])
+    assert writer is not None
+    records = unfold(opened.context)
+    if full:
+        prompts = [record for record in records if isinstance(record, SystemPrompt)]
+        records = [*prompts, *opened.everything(partial=partial)]
+    return writer.write(records, about(opened, model=model))
+
+
+def about(opened: Opened, *, model: str = "") -> About:
+    """Say what is known of a session that is written anew, under an id of its own."""
+    return About(
+        session_id=str(uuid4()),
+        at=time.time(),
+        title=opened.title,
+        cwd=str(Path.cwd()),
+        model=model or opened.model,
+    )
+
+
+def told(lost: dict[str, int]) -> str:
+    """Say what a target does not hold."""
+    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in sorted(lost.items()))
 
 
 def _request(opened: Opened, to: Wire, *, full: bool, model: str, partial: bool) -> Any:
@@ -90,14 +151,14 @@ def _write(path: str, text: str) -> None:
         except FileExistsError:
             raise StoreError("there is a file already", path=path, remedy="name another") from None
         try:
-            write_all(disk, descriptor, text.encode("utf-8") + b"\n")
+            write_all(disk, descriptor, text.encode("utf-8"))
             disk.fsync(descriptor)
         finally:
             disk.close(descriptor)
 
 
 def formats(json: JsonOption = False) -> None:
-    """List the formats that can be read."""
+    """List the formats that can be read and written."""
     if json:
         emit_json(
             {
@@ -108,7 +169,10 @@ def formats(json: JsonOption = False) -> None:
                         "looks_for": form.looks_for,
                     }
                     for form in FORMATS
-                ]
+                ],
+                "written": [
+                    {"name": writer.name, "description": writer.description} for writer in WRITERS
+                ],
             }
         )
         return
@@ -116,3 +180,4 @@ def formats(json: JsonOption = False) -> None:
     for form in FORMATS:
         page.heading(form.name, form.description)
         page.line(f"known by {form.looks_for}", indent=2)
+    page.heading("written by export", ", ".join(writer.name for writer in WRITERS))

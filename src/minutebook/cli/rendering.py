@@ -139,10 +139,11 @@ class Page:
 
 def emit_json(facts: object) -> None:
     """Print a value as JSON, indented, for programs and still safe on a terminal."""
-    typer.echo(to_json(facts, ascii_only=not _takes_unicode()))
+    typer.echo(to_json(facts, ascii_only=not takes_unicode()))
 
 
-def _takes_unicode() -> bool:
+def takes_unicode() -> bool:
+    """Tell whether standard output can show every character."""
     return (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
 
 
