@@ -6,12 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 import minutebook
-from minutebook.budget import limits, preset
-from minutebook.cli import compacting
-from minutebook.compaction.plan import Plan
 from minutebook.formats.reading import read
 from minutebook.messages import Message
 from minutebook.session import Session
@@ -250,39 +246,6 @@ def test_an_interrupt_leaves_the_session_whole(
     assert (lines_of(folder) == before) != late
 
 
-def test_what_is_kept_is_counted() -> None:
-    """Word for word, pinned, newest in a row, shortened, and new."""
-    history = tuple(
-        structs.replace(minutebook.user(f"message {seq}"), seq=seq) for seq in range(1, 7)
-    )
-    short = structs.replace(history[2], content="…", elided="clip")
-    plan = Plan(
-        history=(minutebook.user("summary"), history[1], short, history[4], history[5]),
-        steps=(),
-        tokens_before=9,
-        tokens_after=5,
-        left_out=(1, 4),
-        shortened=(3,),
-    )
-    outcome = compacting.Outcome(
-        plan=plan,
-        bounds=limits(preset("default"), window=100, max_output=None, fixed=0),
-        history=history,
-        pins=frozenset({2}),
-        before={},
-        after={},
-    )
-
-    assert compacting.kept_of(outcome) == {
-        "whole": 3,
-        "pinned": 1,
-        "newest": 2,
-        "user": 3,
-        "shortened": 1,
-        "new": 1,
-    }
-
-
 SAMPLES = sorted(
     path
     for kind in ("kimi-cli", "openai-chat", "claude-code")
@@ -324,12 +287,3 @@ def _is_least(history: tuple[Message, ...]) -> bool:
         message.role == "user" or message.origin in {"summary", "notice"} or message.elided
         for message in older
     )
-
-
-def test_a_step_says_what_it_frees_and_what_it_adds() -> None:
-    """The ledger is added beside a summary."""
-    step = {"name": "ledger", "tokens_before": 6_000, "tokens_after": 8_000, "detail": "x"}
-
-    assert compacting._step(step) == ("ledger", "+2,000", "x")
-    assert compacting._step({**step, "tokens_after": 1_000})[1] == "-5,000"
-    assert compacting._step({**step, "tokens_after": 6_000})[1] == "0"

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from msgspec import Struct
 from msgspec.structs import replace
 
 from minutebook.budget import PRESETS, Limits, limits, preset
-from minutebook.cli import batch
+from minutebook.cli import batch, giving_back
+from minutebook.cli.compacted import Job, Outcome, facts_of, show
 from minutebook.cli.importing import import_into, new_session
-from minutebook.cli.inspecting import NAMES
 from minutebook.cli.interrupts import prompt_interrupts
 from minutebook.cli.opening import (
     Opened,
@@ -32,17 +30,14 @@ from minutebook.cli.options import (
     PathArgument,
     WindowOption,
 )
-from minutebook.cli.rendering import Page, command, emit_json, number, percent, plural, working
+from minutebook.cli.rendering import command, emit_json, number, plural, working
 from minutebook.cli.wording import say
 from minutebook.compaction.ladder import compact as plan_compaction
 from minutebook.compaction.plan import Plan
 from minutebook.context import Context
 from minutebook.messages import Message
 from minutebook.operations import compaction_request, fixed_tokens
-from minutebook.records import Rotated
-from minutebook.store.names import folder_of, rotation_name
 from minutebook.tokens.breakdown import by_kind
-from minutebook.turns import is_real_user
 
 
 def _known_preset(name: str) -> str:
@@ -89,41 +84,6 @@ OutOption = Annotated[
 ]
 
 
-class Job(Struct, frozen=True, kw_only=True):
-    """What is asked for."""
-
-    path: Path
-    out: Path | None
-    window: int | None
-    """In tokens, where it is said."""
-    target: float | None
-    focus: str
-    preset: str
-    model: str | None
-    conversation: int
-
-    @property
-    def place(self) -> Path:
-        """The session that is made smaller, as the user calls it."""
-        return self.out or self.path
-
-
-class Outcome(Struct, frozen=True, kw_only=True):
-    """What came of it, or would."""
-
-    plan: Plan
-    bounds: Limits
-    history: tuple[Message, ...]
-    """The messages before."""
-    pins: frozenset[int]
-    before: dict[str, int]
-    """The estimate of the whole request by kind, in tokens."""
-    after: dict[str, int]
-    rotation: Rotated | None = None
-    not_imported: int = 0
-    """How many messages another agent's file holds that it no longer sends."""
-
-
 def compact(
     path: PathArgument,
     *,
@@ -134,6 +94,7 @@ def compact(
     model: ModelOption = None,
     dry_run: DryRunOption = False,
     out: OutOption = None,
+    agent: giving_back.AgentOption = None,
     conversation: ConversationOption = 0,
     every: batch.AllOption = False,
     older_than: batch.OlderOption = "",
@@ -147,10 +108,13 @@ def compact(
     exchanges become a summary made of their own words, and only if that is not enough the
     oldest are left out. What is pinned and newest stays word for word. The report says where
     the old log is and how to undo.
+
+    With --as a smaller session is written that the agent itself resumes, under a new id and in
+    the agent's own place; PATH stays as it is, and the command that resumes it is printed.
     """
     job = Job(
         path=path,
-        out=out,
+        out=None if agent else out,
         window=window,
         target=target,
         focus=focus,
@@ -159,12 +123,17 @@ def compact(
         conversation=conversation,
     )
     if every:
+        if agent is not None:
+            raise typer.BadParameter("one session at a time", param_hint="--as")
         _compact_all(job, older_than=older_than, jobs=jobs, dry_run=dry_run, json=json)
         return
     if older_than or jobs is not None:
         raise typer.BadParameter("belongs to --all", param_hint="--older-than, --jobs")
+    given: giving_back.Given | None = None
     if dry_run:
         outcome = _dry(job)
+    elif agent is not None:
+        outcome, given = _as_agent(job, agent, out)
     elif out is not None:
         outcome = _into_new(job, out)
     elif is_session(path) or not path.exists():
@@ -175,11 +144,11 @@ def compact(
             + command("compact", path, "--out", "NEW-FOLDER"),
             param_hint="--out",
         )
-    facts = facts_of(job, outcome, dry_run=dry_run)
+    facts = facts_of(job, outcome, dry_run=dry_run, given=given)
     if json:
         emit_json(facts)
     else:
-        _show(facts)
+        show(facts)
 
 
 def _compact_all(job: Job, *, older_than: str, jobs: int | None, dry_run: bool, json: bool) -> None:
@@ -284,6 +253,16 @@ def _into_new(job: Job, out: Path) -> Outcome:
     return replace(outcome, not_imported=_not_imported(opened))
 
 
+def _as_agent(
+    job: Job, agent: giving_back.Agent, out: Path | None
+) -> tuple[Outcome, giving_back.Given]:
+    """Compact a copy, and write what came of it for an agent."""
+    with giving_back.scratch() as folder, _opened(job) as opened:
+        outcome = _into_new(job, folder)
+        given = giving_back.give_back(agent, folder, opened, out)
+    return replace(outcome, rotation=None), given
+
+
 def _compact(job: Job, folder: Path, window: int) -> Outcome:
     """Compact a session in place."""
     session: Any = None
@@ -313,171 +292,3 @@ def _compact(job: Job, folder: Path, window: int) -> Outcome:
 
 def _not_imported(opened: Opened) -> int:
     return len(opened.reading.left_out) if opened.reading is not None else 0
-
-
-def facts_of(job: Job, outcome: Outcome, *, dry_run: bool) -> dict[str, Any]:
-    """Give the report as JSON values with stable keys."""
-    plan, rotation = outcome.plan, outcome.rotation
-    place = job.place
-    return {
-        "path": str(job.path),
-        "out": None if job.out is None else str(job.out),
-        "dry_run": dry_run,
-        "changed": plan.changed and not dry_run,
-        "reason": plan.reason or None,
-        "window": outcome.bounds.window,
-        "target": outcome.bounds.target,
-        "before": {
-            "tokens": plan.tokens_before,
-            "messages": len(outcome.history),
-            "by_kind": outcome.before,
-        },
-        "after": {
-            "tokens": plan.tokens_after,
-            "messages": len(plan.history),
-            "by_kind": outcome.after,
-        },
-        "steps": _steps(plan),
-        "kept": kept_of(outcome),
-        "left_out": len(plan.left_out),
-        "not_imported": outcome.not_imported,
-        "rotation": rotation.number if rotation is not None else None,
-        "old_log": str(Path(folder_of(place), rotation_name(rotation.number)))
-        if rotation is not None
-        else None,
-        "undo": command("undo", place) if rotation is not None else None,
-    }
-
-
-def kept_of(outcome: Outcome) -> dict[str, int]:
-    """Count what is kept: word for word (and of that by why), shortened, new."""
-    plan = outcome.plan
-    shortened = set(plan.shortened)
-    whole = {
-        message.seq
-        for message in plan.history
-        if message.seq is not None and message.seq not in shortened
-    }
-    newest = 0
-    for message in reversed(outcome.history):
-        if message.seq not in whole:
-            break
-        newest += 1
-    return {
-        "whole": len(whole),
-        "pinned": len(whole & outcome.pins),
-        "newest": newest,
-        "user": sum(message.seq in whole and is_real_user(message) for message in outcome.history),
-        "shortened": len(shortened),
-        "new": sum(message.seq is None for message in plan.history),
-    }
-
-
-def _show(facts: dict[str, Any]) -> None:
-    """Print the report for people."""
-    page = Page()
-    before, after = facts["before"], facts["after"]
-    page.heading(_title(facts))
-    if facts["reason"]:
-        page.line(f"nothing was changed: {facts['reason']}", indent=2)
-    page.blank()
-    rows: list[Sequence[str]] = [
-        ("", "before", "after"),
-        ("messages", number(before["messages"]), number(after["messages"])),
-        ("tokens", number(before["tokens"]), number(after["tokens"])),
-    ]
-    rows += [
-        (f"  {NAMES.get(kind, kind)}", number(count), number(after["by_kind"].get(kind, 0)))
-        for kind, count in before["by_kind"].items()
-        if count or after["by_kind"].get(kind)
-    ]
-    window = facts["window"]
-    rows.append(
-        (
-            f"of {number(window)}",
-            percent(before["tokens"], window),
-            percent(after["tokens"], window),
-        )
-    )
-    page.rows(rows, right=(1, 2))
-    if facts["steps"]:
-        page.blank()
-        page.heading("steps")
-        page.rows([_step(step) for step in facts["steps"]], right=(1,))
-    page.blank()
-    _show_kept(page, facts)
-
-
-def _title(facts: dict[str, Any]) -> str:
-    if facts["dry_run"]:
-        return f"{facts['path']}: what a compaction would do; nothing was changed"
-    if facts["out"]:
-        return f"{facts['out']}: a new session, made of {facts['path']}"
-    return facts["path"] if facts["reason"] else f"{facts['path']}: compacted"
-
-
-def _step(step: dict[str, Any]) -> tuple[str, str, str]:
-    saved = step["tokens_before"] - step["tokens_after"]
-    change = f"{'-' if saved > 0 else '+'}{number(abs(saved))}" if saved else "0"
-    return step["name"], change, step["detail"]
-
-
-def _show_kept(page: Page, facts: dict[str, Any]) -> None:
-    kept = facts["kept"]
-    whole = [
-        f"the newest {number(kept['newest'])}" if kept["newest"] else "",
-        f"{number(kept['pinned'])} pinned" if kept["pinned"] else "",
-        f"{number(kept['user'])} of the user" if kept["user"] else "",
-    ]
-    inside = ", ".join(filter(None, whole))
-    page.pairs(
-        [
-            (
-                "kept",
-                f"{plural(kept['whole'], 'message')} word for word"
-                + (f" ({inside})" if inside else ""),
-            ),
-            ("shortened", plural(kept["shortened"], "message") if kept["shortened"] else ""),
-            (
-                "new",
-                f"{plural(kept['new'], 'message')} that "
-                f"{'stands' if kept['new'] == 1 else 'stand'} for older ones"
-                if kept["new"]
-                else "",
-            ),
-            ("left out", plural(facts["left_out"], "message") if facts["left_out"] else ""),
-            (
-                "not taken",
-                f"{plural(facts['not_imported'], 'message')} that the agent no longer "
-                "sends; the file still has them"
-                if facts["not_imported"]
-                else "",
-            ),
-            ("old log", f"{facts['old_log']} (every word, as it was)" if facts["old_log"] else ""),
-            ("undo", facts["undo"] or ""),
-        ]
-    )
-
-
-def _steps(plan: Plan) -> list[dict[str, Any]]:
-    """Give what each step came to; the ledger, which is no step of the ladder, stands last."""
-    found: list[dict[str, Any]] = [
-        {
-            "name": step.name,
-            "tokens_before": step.tokens_before,
-            "tokens_after": step.tokens_after,
-            "detail": step.detail,
-        }
-        for step in plan.steps
-    ]
-    if plan.ledger_tokens:
-        before = plan.tokens_after - plan.ledger_tokens
-        found.append(
-            {
-                "name": "ledger",
-                "tokens_before": before,
-                "tokens_after": plan.tokens_after,
-                "detail": plan.ledger,
-            }
-        )
-    return found

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import typer
 
+from minutebook.cli.giving_back import told
 from minutebook.cli.harmless import harmless
 from minutebook.cli.opening import Opened, reading
 from minutebook.cli.options import ConversationOption, JsonOption, PartialOption, PathArgument
@@ -125,11 +126,6 @@ def about(opened: Opened, *, model: str = "") -> About:
         cwd=str(Path.cwd()),
         model=model or opened.model,
     )
-
-
-def told(lost: dict[str, int]) -> str:
-    """Say what a target does not hold."""
-    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in sorted(lost.items()))
 
 
 def _request(opened: Opened, to: Wire, *, full: bool, model: str, partial: bool) -> Any:
