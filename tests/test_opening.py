@@ -9,7 +9,10 @@ import msgspec
 import pytest
 
 import minutebook
+from minutebook.budget import preset
+from minutebook.config.reading import load_config
 from minutebook.errors import ConfigError, SessionLocked, StoreError
+from minutebook.opening import open_session
 
 
 def names(folder: Path) -> list[str]:
@@ -115,3 +118,30 @@ async def test_a_damaged_description_does_not_keep_a_session_shut(tmp_path: Path
     async with minutebook.open(tmp_path / "s") as session:
         assert session.settings.window is None
         assert len(session.context.history) == 1
+
+
+async def test_a_configuration_sets_what_the_caller_did_not_say(tmp_path: Path) -> None:
+    """Policy, window, model, retention, hooks, instructions, tag rules; the caller comes first."""
+    (tmp_path / "minutebook.toml").write_text(
+        'preset = "kimi"\n'
+        "[model]\nname = 'm-1'\nwindow = 50000\nmax_output = 4000\n"
+        "[retention]\nkeep_plain = 1\n"
+        "[summary]\ninstructions = ['be brief']\n"
+        "[[hooks]]\nevent = 'PreCompact'\ncommand = 'true'\n"
+        "[[tags]]\ntag = 'rule'\nrole = 'user'\nprotected = true\n"
+    )
+    config = load_config(tmp_path / "minutebook.toml", environment={})
+
+    async with open_session(tmp_path / "s", config=config) as session:
+        settings = session.settings
+        assert settings.policy == config.policy != preset("default")
+        assert (settings.window, settings.model, settings.max_output) == (50_000, "m-1", 4_000)
+        assert settings.retention == config.retention
+        assert session._companions.hooks.commands == config.hooks
+        assert session._companions.tagging == config.tags
+        assert session._companions.instructions == config.instructions
+    async with open_session(
+        tmp_path / "t", config=config, window=9_000, model="m-2", preset="kilo"
+    ) as session:
+        assert (session.settings.window, session.settings.model) == (9_000, "m-2")
+        assert session.settings.policy == preset("kilo")

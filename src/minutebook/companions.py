@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from minutebook.context import Context
 from minutebook.events import Event, Listener
@@ -18,7 +18,7 @@ from minutebook.hooks import Hooks
 from minutebook.messages import Message, replace, user
 
 if TYPE_CHECKING:
-    from minutebook.config.values import TagRule
+    from minutebook.config.values import Config, TagRule
     from minutebook.models.retry import Retries
     from minutebook.models.summarizer import Summarizer
 
@@ -71,6 +71,17 @@ class Companions(Struct, frozen=True, kw_only=True):
     tagging: tuple[TagRule, ...] = ()
     """Rules for tags. What a protecting rule matches is protected in every compaction, messages
     that were written before the rule among them; nothing is written for it."""
+
+    def with_config(self, config: Config, summarizers: tuple[Summarizer, ...]) -> Companions:
+        """Give them with what a configuration says besides; what is here already comes first."""
+        return structs.replace(
+            self,
+            hooks=structs.replace(self.hooks, commands=(*self.hooks.commands, *config.hooks)),
+            summarizers=(*self.summarizers, *summarizers),
+            instructions=(*self.instructions, *config.instructions),
+            prompt=self.prompt or config.prompt,
+            tagging=(*self.tagging, *config.tags),
+        )
 
     def emit(self, event: Event) -> None:
         """Tell every listener."""

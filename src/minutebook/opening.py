@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     import os
     from collections.abc import AsyncIterator, Mapping, Sequence
 
+    from minutebook.config.building import ReadySummarizer
+    from minutebook.config.values import Config
     from minutebook.session import Clock
+
+DEFAULT_PRESET = "default"
 
 
 @asynccontextmanager
@@ -30,12 +34,13 @@ async def open_session(  # noqa: PLR0913 - each is one thing that a caller may s
     model: str | None = None,
     tools: Sequence[Mapping[str, Any]] = (),
     max_output: int | None = None,
-    preset: str = "default",
+    preset: str = DEFAULT_PRESET,
     durability: Durability = "disk",
     lock_timeout: float = 0,
     allow_missing_log: bool = False,
     retention: Retention | None = Retention(),  # noqa: B008 - frozen
     companions: Companions = NO_COMPANIONS,
+    config: Config | None = None,
     clock: Clock = time.time,
 ) -> AsyncIterator[Session]:
     """Open the session in the folder *path* (or of the `context.jsonl` in it).
@@ -57,12 +62,14 @@ async def open_session(  # noqa: PLR0913 - each is one thing that a caller may s
         allow_missing_log: Open a folder that has rotations but no log, to restore one.
         retention: What becomes of rotations on closing; None: nothing.
         companions: Hooks, listeners, background tasks and injection providers.
+        config: What `load_config` gave: policy, window, model, retention, hooks, summarisers,
+            instructions and rules for tags. What is said here by name comes before it.
         clock: Gives the time in seconds since 1970.
 
     Raises:
         SessionLocked: If another writer holds it.
         StoreError: If it is missing, cannot be read, or has rotations but no log.
-        ConfigError: If there is no such preset.
+        ConfigError: If there is no such preset, or a summariser of *config* cannot be made.
     """
     settings = Settings.of(
         window=window,
@@ -72,6 +79,13 @@ async def open_session(  # noqa: PLR0913 - each is one thing that a caller may s
         preset_name=preset,
         retention=retention if mode == "w" else None,
     )
+    summarizers: tuple[ReadySummarizer, ...] = ()
+    if config is not None:
+        from minutebook.config.building import make_summarizers
+
+        settings = settings.with_config(config, preset_is_said=preset != DEFAULT_PRESET)
+        summarizers = make_summarizers(config) if mode == "w" else ()
+        companions = companions.with_config(config, summarizers)
     folder = folder_of(path)
     store = await FileStore.open(
         folder,
@@ -90,3 +104,5 @@ async def open_session(  # noqa: PLR0913 - each is one thing that a caller may s
         yield session
     finally:
         await session.close()
+        for summarizer in summarizers:
+            await summarizer.close()

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from minutebook.budget import Limits, Policy, preset
 from minutebook.compaction.plan import Plan
+from minutebook.config.values import Config
 from minutebook.context import Context
 from minutebook.errors import ConfigError
 from minutebook.messages import Message
@@ -66,6 +67,17 @@ class Settings(Struct, frozen=True, kw_only=True):
     def but(self, **changes: object) -> Settings:
         """Give the settings with other values."""
         return structs.replace(self, **changes)
+
+    def with_config(self, config: Config, *, preset_is_said: bool) -> Settings:
+        """Give the settings with what a configuration says and the caller did not."""
+        default = self.retention == Retention()
+        return self.but(
+            policy=self.policy if preset_is_said else config.policy,
+            window=self.window or config.window,
+            model=self.model or config.model or None,
+            max_output=self.max_output or config.max_output,
+            retention=config.retention if default else self.retention,
+        )
 
     def described_by(self, metadata: Metadata) -> Settings:
         """Give the settings with what `session.json` knows and the caller did not say."""

@@ -287,3 +287,29 @@ def _is_least(history: tuple[Message, ...]) -> bool:
         message.role == "user" or message.origin in {"summary", "notice"} or message.elided
         for message in older
     )
+
+
+def test_the_configuration_is_followed_and_options_come_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Window, target, rules for tags and hooks, from the nearest file or the one that is named."""
+    folder = make_session(tmp_path / "s", window=None)
+    text = f"[model]\nwindow = {WINDOW}\n[compaction]\ntarget_ratio = 0.3\n"
+    (tmp_path / "minutebook.toml").write_text(text)
+    strict = tmp_path / "strict.toml"
+    strict.write_text(
+        f"{text}[[tags]]\ntag = 'task'\nrole = 'user'\nprotected = true\n"
+        "[[hooks]]\nevent = 'PreCompact'\ncommand = 'exit 2'\n"
+    )
+    monkeypatch.chdir(tmp_path)
+
+    near = run_json("compact", folder, "--dry-run")
+    assert (near["window"], near["target"]) == (WINDOW, int(WINDOW * 0.3))
+    wider = run_json("compact", folder, "--dry-run", "--window", 2 * WINDOW, "--target", 0.5)
+    assert (wider["window"], wider["target"]) == (2 * WINDOW, WINDOW)
+    assert run_json("compact", folder, "--dry-run", "--preset", "kimi")["target"] != near["target"]
+    kept = run_json("compact", folder, "--dry-run", "--config", strict)["kept"]
+    assert kept["user"] >= near["kept"]["user"]
+    assert "vetoed by exit 2" in run("compact", folder, "--config", strict, code=1).stderr
+    strict.write_text("[model]\nwindw = 5\n")
+    assert "strict.toml:2" in run("compact", folder, "--config", strict, code=1).stderr

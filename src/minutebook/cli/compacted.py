@@ -9,11 +9,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from minutebook.budget import Limits
+from minutebook.budget import Limits, Policy, preset
 from minutebook.cli.giving_back import Given, told
 from minutebook.cli.inspecting import NAMES
 from minutebook.cli.rendering import Page, command, number, percent, plural
 from minutebook.compaction.plan import Plan
+from minutebook.config.values import Config
 from minutebook.messages import Message
 from minutebook.records import Rotated
 from minutebook.store.names import folder_of, rotation_name
@@ -29,9 +30,16 @@ class Job(Struct, frozen=True, kw_only=True):
     """In tokens, where it is said."""
     target: float | None
     focus: str
-    preset: str
+    preset: str | None
+    """Where one is named."""
     model: str | None
     conversation: int
+    config: Config
+
+    @property
+    def policy(self) -> Policy:
+        """The rules to follow: those of the preset that is named, else the configuration's."""
+        return self.config.policy if self.preset is None else preset(self.preset)
 
     @property
     def place(self) -> Path:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
-from minutebook.budget import PRESETS, Limits, limits, preset
+from minutebook.budget import PRESETS, Limits, limits
 from minutebook.cli import batch, giving_back
 from minutebook.cli.compacted import Job, Outcome, facts_of, show
 from minutebook.cli.importing import import_into, new_session
@@ -34,14 +34,16 @@ from minutebook.cli.rendering import command, emit_json, number, plural, working
 from minutebook.cli.wording import say
 from minutebook.compaction.ladder import compact as plan_compaction
 from minutebook.compaction.plan import Plan
+from minutebook.config.reading import load_config
 from minutebook.context import Context
 from minutebook.messages import Message
+from minutebook.opening import DEFAULT_PRESET
 from minutebook.operations import compaction_request, fixed_tokens
 from minutebook.tokens.breakdown import by_kind
 
 
-def _known_preset(name: str) -> str:
-    if name not in PRESETS:
+def _known_preset(name: str | None) -> str | None:
+    if name is not None and name not in PRESETS:
         raise typer.BadParameter(f"{name!r} is none; there are {', '.join(PRESETS)}")
     return name
 
@@ -62,12 +64,22 @@ FocusOption = Annotated[
     ),
 ]
 PresetOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--preset",
         metavar="NAME",
-        help=f"The rules to follow: {', '.join(PRESETS)}.",
+        help=f"The rules to follow, in place of the configuration's: {', '.join(PRESETS)}.",
         callback=_known_preset,
+        show_default=False,
+    ),
+]
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="The configuration; without it, the nearest minutebook.toml from here on upwards.",
+        show_default=False,
     ),
 ]
 DryRunOption = Annotated[
@@ -90,11 +102,12 @@ def compact(
     window: WindowOption = None,
     target: TargetOption = None,
     focus: FocusOption = "",
-    preset: PresetOption = "default",
+    preset: PresetOption = None,
     model: ModelOption = None,
     dry_run: DryRunOption = False,
     out: OutOption = None,
     agent: giving_back.AgentOption = None,
+    config: ConfigOption = None,
     conversation: ConversationOption = 0,
     every: batch.AllOption = False,
     older_than: batch.OlderOption = "",
@@ -112,14 +125,16 @@ def compact(
     With --as a smaller session is written that the agent itself resumes, under a new id and in
     the agent's own place; PATH stays as it is, and the command that resumes it is printed.
     """
+    settings = load_config(config, near=Path())
     job = Job(
+        config=settings,
         path=path,
         out=None if agent else out,
-        window=window,
+        window=window or settings.window,
         target=target,
         focus=focus,
         preset=preset,
-        model=model,
+        model=model or settings.model or None,
         conversation=conversation,
     )
     if every:
@@ -221,15 +236,15 @@ def _dry(job: Job) -> Outcome:
 def _plan(context: Context, job: Job, window: int) -> tuple[Plan, Limits]:
     bounds = _bounds(context, job, window)
     fixed = fixed_tokens(context.system_prompt, ())
-    request = compaction_request(context, fixed=fixed, focus=job.focus)
-    return plan_compaction(request, bounds, preset(job.preset), forced=True), bounds
+    request = compaction_request(context, fixed=fixed, focus=job.focus, tagging=job.config.tags)
+    return plan_compaction(request, bounds, job.policy, forced=True), bounds
 
 
 def _bounds(context: Context, job: Job, window: int) -> Limits:
     return limits(
-        preset(job.preset),
+        job.policy,
         window=window,
-        max_output=None,
+        max_output=job.config.max_output,
         fixed=fixed_tokens(context.system_prompt, ()),
         target_ratio=job.target,
     )
@@ -268,7 +283,13 @@ def _compact(job: Job, folder: Path, window: int) -> Outcome:
     session: Any = None
     rewrites = 0
     try:
-        with writing(folder, window=window, model=job.model, preset=job.preset) as session:
+        with writing(
+            folder,
+            window=window,
+            model=job.model,
+            preset=job.preset or DEFAULT_PRESET,
+            config=job.config,
+        ) as session:
             history: tuple[Message, ...] = session.context.history
             pins: frozenset[int] = session.context.pins
             rewrites = len(session.context.lineage)
