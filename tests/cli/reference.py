@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from minutebook.cli.app import SECTIONS
+from minutebook.cli.app import SECTIONS, name_of
 from tests.cli.support import run
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
@@ -11,7 +11,7 @@ MARK = "<!-- What follows is written by: python -m tests.cli.reference -->\n"
 
 def reference() -> str:
     """Write the help of the program and of each command, in the order of the help."""
-    names = [function.__name__ for _, commands in SECTIONS for function, _ in commands]
+    names = [name_of(function) for _, commands in SECTIONS for function, _ in commands]
     parts = [_part("minutebook", run("--help").stdout)]
     parts += [_part(f"minutebook {name}", run(name, "--help").stdout) for name in names]
     return "\n".join(parts)

@@ -38,7 +38,7 @@ def test_help_names_every_command_with_what_it_does() -> None:
     for title, commands in program.SECTIONS:
         assert f"{title}:" in text
         for function, _examples in commands:
-            assert f"  {function.__name__} " in text
+            assert f"  {program.name_of(function)} " in text
     assert "..." not in text.split("Look:")[1]
     assert max(map(len, text.splitlines())) <= 80
 
@@ -48,9 +48,9 @@ def test_help_names_every_command_with_what_it_does() -> None:
 )
 def test_the_help_of_a_command_has_examples(function: program.Command) -> None:
     """What it does, and lines that can be copied; it fits 80 columns."""
-    text = run(function.__name__, "--help").stdout
+    text = run(program.name_of(function), "--help").stdout
 
-    assert f"  minutebook {function.__name__}" in text.split("Examples:")[1]
+    assert f"  minutebook {program.name_of(function)}" in text.split("Examples:")[1]
     assert max(map(len, text.splitlines())) <= 80
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+import minutebook
 from minutebook.cli.importing import import_into, new_session
 from minutebook.cli.opening import reading
 from minutebook.errors import FormatError, StoreError
+from minutebook.formats.reading import read
 from minutebook.messages import Message, user
 from minutebook.records import Other
 from tests.cli.support import make_session, make_transcript, run, run_json
@@ -189,3 +191,40 @@ def test_what_was_imported_reads_as_the_file_did(tmp_path: Path) -> None:
             return [(m.role, m.text, m.calls, m.tool_call_id) for m in history]
 
     assert told(tmp_path / "new") == told(transcript)
+
+
+def test_importing_again_adds_only_what_is_new(tmp_path: Path) -> None:
+    """Whatever became of the session meanwhile: compacted, reverted, or nothing."""
+    short, long = (tmp_path / name / "chat.json" for name in ("short", "long"))
+    for path in (short, long):
+        path.parent.mkdir()
+    whole = json.loads(make_transcript(long).read_bytes())
+    short.write_text(json.dumps(whole[:13]))
+    one, two, three = (tmp_path / name for name in ("one", "two", "three"))
+
+    for folder in (one, two, three):
+        assert "added" not in run_json("import", short, folder)
+    run("compact", two, "--window", 2_000, "--target", 0.3)
+    run("revert", three, "--to", 1)
+
+    for folder in (one, two, three):
+        assert run_json("import", long, folder)["added"] == len(whole) - 13
+        assert run_json("import", long, folder)["added"] == 0
+        assert run_json("import", short, folder)["added"] == 0
+    with minutebook.open_sync(one, mode="r") as session:
+        assert [message.text for message in session.context.history] == [
+            message.text for message in read(long).sent
+        ]
+
+
+def test_an_import_into_another_session_is_refused(tmp_path: Path) -> None:
+    """Nothing is written; and a session of ours is forked, not imported."""
+    transcript, folder = make_transcript(tmp_path / "chat.json"), make_session(tmp_path / "s")
+    other = tmp_path / "other.json"
+    other.write_text('[{"role":"user","content":"something else"}]')
+    run("import", transcript, tmp_path / "made")
+    before = (tmp_path / "made" / "context.jsonl").read_bytes()
+
+    assert "name a new folder" in run("import", other, tmp_path / "made", code=1).stderr
+    assert (tmp_path / "made" / "context.jsonl").read_bytes() == before
+    assert "fork" in run("import", folder, tmp_path / "t", code=2).stderr

@@ -78,6 +78,7 @@ SECTIONS: tuple[tuple[str, tuple[tuple[Command, tuple[str, ...]], ...]], ...] = 
         "Take along",
         (
             (rewinding.fork, ("fork PATH new --at 4", "fork transcript.jsonl new")),
+            (rewinding.import_, ("import transcript.jsonl new",)),
             (
                 exporting.export,
                 (
@@ -135,9 +136,14 @@ class Program(TyperGroup):
                 formatter.write_dl(
                     [
                         (name, self.commands[name].get_short_help_str(room))
-                        for name in (function.__name__ for function, _ in commands)
+                        for name in (name_of(function) for function, _ in commands)
                     ]
                 )
+
+
+def name_of(function: Command) -> str:
+    """Give the command's name; that of a keyword of Python has an underscore behind it there."""
+    return function.__name__.rstrip("_")
 
 
 def _version(wanted: bool) -> None:
@@ -179,7 +185,7 @@ def make_app() -> typer.Typer:
     made.callback(help=_help_of_all())(top)
     for _title, commands in SECTIONS:
         for function, examples in commands:
-            made.command(name=function.__name__, help=_help(function, examples))(function)
+            made.command(name=name_of(function), help=_help(function, examples))(function)
     return made
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from minutebook.cli.opening import Opened
+from minutebook.cli.opening import Opened, writing
 from minutebook.errors import FormatError, StoreError
 from minutebook.formats import kimi
 from minutebook.messages import Message, replace
-from minutebook.records import Checkpoint, SystemPrompt, Usage
+from minutebook.records import Checkpoint, Record, SystemPrompt, Usage
 from minutebook.store.disk import Disk, write_all
 from minutebook.store.folder import find_folder
 from minutebook.store.logfile import translated
@@ -74,7 +74,7 @@ def import_into(
         _copy(opened.path, folder)
     with open_sync(folder, durability="process") as session:
         if opened.format not in SAME_FORM:
-            _append_all(session, opened, progress)
+            _append_all(session, opened.reading.records, progress)
         known = session.store.metadata
         session.store.save_metadata(_metadata(known.id, opened, window))
     with translated(str(folder)):
@@ -82,9 +82,50 @@ def import_into(
         Disk().fsync_folder(str(folder))
 
 
-def _append_all(session: Any, opened: Opened, progress: Progress) -> None:
-    """Append the records of a reading, each run of messages between two others in one batch."""
+def add_new(destination: Path, opened: Opened, progress: Progress) -> int:
+    """Append to a session what a file that it was made of has more by now; count the messages.
+
+    What was compacted, cleared or taken back meanwhile is known by the full history.
+
+    Raises:
+        StoreError: If the session is not one of that file's, or cannot be written.
+    """
     records = opened.reading.records if opened.reading is not None else ()
+    with writing(destination) as session:
+        known = [_key(one) for one in session.history(full=True) if _is_theirs(one)]
+        places = [
+            place
+            for place, record in enumerate(records)
+            if isinstance(record, Message) and _is_theirs(record)
+        ]
+        keys = [_key(records[place]) for place in places]
+        count = min(len(known), len(keys))
+        if known[:count] != keys[:count]:
+            raise StoreError(
+                f"does not hold what {opened.path} begins with",
+                path=str(destination),
+                remedy="name a new folder",
+            )
+        new = records[places[count - 1] + 1 if count else 0 :] if len(keys) > count else ()
+        last = session.context.token_count
+        while new and isinstance(new[0], Usage) and new[0].token_count == last:
+            new = new[1:]
+        _append_all(session, new, progress)
+    return len(keys) - count
+
+
+def _is_theirs(message: Any) -> bool:
+    """Tell whether a message is one that a file can hold, and not a note of ours."""
+    return (message.origin or "user") not in {"summary", "notice", "checkpoint", "dmail"}
+
+
+def _key(message: Any) -> tuple[object, ...]:
+    """Give what a message says, by which it is known again."""
+    return message.role, message.text, tuple((call.name, call.arguments) for call in message.calls)
+
+
+def _append_all(session: Any, records: Sequence[Record], progress: Progress) -> None:
+    """Append the records of a reading, each run of messages between two others in one batch."""
     waiting: list[Message] = []
     done = 0
 

@@ -11,7 +11,7 @@ import typer
 from msgspec import structs
 
 from minutebook.cli.findings import look_around
-from minutebook.cli.importing import import_into, new_session
+from minutebook.cli.importing import add_new, import_into, new_session
 from minutebook.cli.inspecting import checkpoint_facts, rotation_rows
 from minutebook.cli.opening import Opened, is_session, reading, writing
 from minutebook.cli.options import ConversationOption, JsonOption, PathArgument, SessionArgument
@@ -284,15 +284,52 @@ def fork(
         else:
             with new_session(destination) as folder, working("importing") as progress:
                 import_into(folder, opened, progress)
+    _show_made(path, destination, f"{destination}: a new session, made of {path}", json=json)
+
+
+def import_(
+    path: PathArgument,
+    destination: DestinationArgument,
+    conversation: ConversationOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Make a session of another agent's file, or add what is new.
+
+    PATH stays as it is. It is taken over uncompacted, with a checkpoint before each turn of the
+    user. Done again, it adds what the file has more by now, whatever became of the session.
+    """
+    added = None
+    with reading(path, conversation=conversation) as opened, working("importing") as progress:
+        if opened.session is not None:
+            raise typer.BadParameter(
+                "is a session already; make another of it with: "
+                + command("fork", path, destination),
+                param_hint="PATH",
+            )
+        if is_session(destination):
+            added = add_new(destination, opened, progress)
+        else:
+            with new_session(destination) as folder:
+                import_into(folder, opened, progress)
+    title = f"{destination}: a new session, made of {path}"
+    if added is not None:
+        title = f"{destination}: {plural(added, 'message')} added of {path}"
+    _show_made(path, destination, title, json=json, added=added)
+
+
+def _show_made(
+    path: Path, destination: Path, title: str, *, json: bool, added: int | None = None
+) -> None:
+    """Report what a fork or an import has made."""
     with reading(destination) as made:
         messages, marks = len(made.context.history), [mark.id for mark in made.context.checkpoints]
     if json:
-        emit_json(
-            {"path": str(path), "out": str(destination), "messages": messages, "checkpoints": marks}
-        )
+        facts = {"path": str(path), "out": str(destination)}
+        more = {} if added is None else {"added": added}
+        emit_json({**facts, "messages": messages, "checkpoints": marks, **more})
         return
     page = Page()
-    page.heading(f"{destination}: a new session, made of {path}")
+    page.heading(title)
     page.pairs(
         [
             ("messages", number(messages)),
