@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 from msgspec import structs
 
-from minutebook.cli.app import SECTIONS
+from minutebook.cli.app import SECTIONS, name_of
 from minutebook.config.fields import LISTS, PLAIN, PROFILE, VARIABLES
 from minutebook.config.parsing import parse
 from minutebook.config.resolving import OTHER_VARIABLES
@@ -86,7 +86,7 @@ def test_every_command_is_named() -> None:
     """With its program, in the page of the command line."""
     text = page("cli.md")
 
-    names = [function.__name__ for _, commands in SECTIONS for function, _ in commands]
+    names = [name_of(function) for _, commands in SECTIONS for function, _ in commands]
     assert [name for name in names if f"minutebook {name}" not in text] == []
 
 

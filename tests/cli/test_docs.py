@@ -8,7 +8,7 @@ from typing import Any
 import minutebook
 from minutebook.cli import app as program
 from tests.cli.reference import MARK, PAGE, reference
-from tests.cli.support import make_session, run_json
+from tests.cli.support import make_session, make_transcript, run_json
 
 OPEN = {"by_role", "by_kind", "counts"}
 """Values whose keys are names of what there is, not of the format."""
@@ -55,6 +55,7 @@ def outputs(folder: Path) -> dict[str, Any]:
         "restore": run_json("restore", folder, 2),
         "fork": run_json("fork", folder, folder.parent / "fork"),
         "formats": run_json("formats"),
+        "import": run_json("import", make_transcript(folder / "chat.json"), folder.parent / "new"),
     }
     (folder / "context.jsonl").chmod(0o644)
     for name in ("inspect", "checkpoints", "rotations", "verify", "gc"):

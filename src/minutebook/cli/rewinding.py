@@ -298,7 +298,7 @@ def import_(
     PATH stays as it is. It is taken over uncompacted, with a checkpoint before each turn of the
     user. Done again, it adds what the file has more by now, whatever became of the session.
     """
-    added = None
+    title = f"{destination}: a new session, made of {path}"
     with reading(path, conversation=conversation) as opened, working("importing") as progress:
         if opened.session is not None:
             raise typer.BadParameter(
@@ -308,12 +308,11 @@ def import_(
             )
         if is_session(destination):
             added = add_new(destination, opened, progress)
+            title = f"{destination}: {plural(added, 'message')} added of {path}"
         else:
+            added = len(opened.context.history)
             with new_session(destination) as folder:
                 import_into(folder, opened, progress)
-    title = f"{destination}: a new session, made of {path}"
-    if added is not None:
-        title = f"{destination}: {plural(added, 'message')} added of {path}"
     _show_made(path, destination, title, json=json, added=added)
 
 
