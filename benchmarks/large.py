@@ -86,6 +86,14 @@ async def _many_sessions(bench: Bench) -> list[Row]:
             peak,
             limit=limit * count / WHOLE_SESSIONS if bench.whole else None,
         )
+    took, peak = _command("gc", root, [])
+    rows += _rows(
+        f"gc {count:,} sessions: read, count lines",
+        count * MESSAGES_PER_SESSION,
+        took,
+        floor,
+        peak,
+    )
     bench.forget(root)
     return rows
 
