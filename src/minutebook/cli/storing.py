@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from msgspec import Struct, structs
 
+from minutebook.cli.homes import at_home
 from minutebook.cli.opening import check_session, is_session
 from minutebook.cli.options import JsonOption, SessionArgument
 from minutebook.cli.rendering import (
@@ -85,8 +86,12 @@ ForeignOption = Annotated[
     bool, typer.Option("--foreign", help="Sessions in another agent's folders too.")
 ]
 RootArgument = Annotated[
-    Path,
-    typer.Argument(metavar="ROOT", help="A folder with sessions in it.", show_default=False),
+    Path | None,
+    typer.Argument(
+        metavar="[ROOT]",
+        help="The folder to look through. Without it: the homes of the agents on this machine.",
+        show_default=False,
+    ),
 ]
 PathOrRootArgument = Annotated[
     Path,
@@ -384,21 +389,28 @@ def _row(action: Action, freed: int) -> tuple[str, ...]:
     )
 
 
-def sessions(root: RootArgument, no_cache: NoCacheOption = False, json: JsonOption = False) -> None:
+def sessions(
+    root: RootArgument = None, no_cache: NoCacheOption = False, json: JsonOption = False
+) -> None:
     """List the sessions in a folder, the one last written first.
 
     With title, agent, last change, messages and tokens. An index beside them makes the next
-    list quick; what has changed is counted anew.
+    list quick; what has changed is counted anew. Without a folder: those that the agents on
+    this machine keep in your home, the newest of each.
     """
-    words = f"looking through {root}"
+    words = f"looking through {root or 'the homes of agents'}"
     with working(words) as say:
-        found = list_sessions(
-            str(root),
-            cached=not no_cache,
-            progress=lambda count: say(f"{words}: {plural(count, 'session')}"),
-        )
+
+        def progress(count: int) -> None:
+            say(f"{words}: {plural(count, 'session')}")
+
+        if root is None:
+            found = at_home(progress)
+        else:
+            found = list_sessions(str(root), cached=not no_cache, progress=progress)
     if json:
-        emit_json({"root": str(root), "sessions": [structs.asdict(item) for item in found]})
+        named = None if root is None else str(root)
+        emit_json({"root": named, "sessions": [structs.asdict(item) for item in found]})
         return
     page = Page()
     if not found:
