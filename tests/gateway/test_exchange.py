@@ -1,4 +1,6 @@
+import asyncio
 import json
+import os
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -7,12 +9,20 @@ import pytest
 
 import minutebook
 from minutebook.gateway.asking import read_request
-from minutebook.gateway.exchange import as_overflow, counted, exchanging, spelled, violations
+from minutebook.gateway.exchange import (
+    as_overflow,
+    counted,
+    exchanging,
+    in_order,
+    nothing,
+    spelled,
+    violations,
+)
 from minutebook.gateway.replies import Reply
 from minutebook.providers.overflow import classify
 from minutebook.providers.view import make_view
 from minutebook.testing.wire import openai_overflow
-from tests.gateway.test_book import book_in
+from tests.gateway.test_book import book_in, say
 
 LONG = "some words of a long output\n" * 400
 TOOLS = [{"name": "read", "input_schema": {"type": "object"}}]
@@ -66,6 +76,70 @@ async def test_what_is_sent_grows_only_at_its_end_between_compactions(tmp_path: 
     assert all("Do it all." in json.dumps(body) for body in sent)
     (again,) = await bodies(tmp_path, asked[-1:], window=16_000)
     assert again == sent[-1]
+
+
+async def test_what_a_compaction_saves_is_noted_for_every_later_request(tmp_path: Path) -> None:
+    """It counts once as a compaction, and is saved until the history goes back before it."""
+    book = book_in(tmp_path, window=16_000)
+    noted = []
+    for count in (2, 5, 6, 12, 1):
+        asked = request(conversation(count))
+        async with exchanging(book, asked, book.namespace("k"), "") as exchange:
+            assert exchange is not None
+            noted.append(exchange.facts)
+    await book.close()
+
+    saved: list[Any] = [one["tokens_saved"] for one in noted]
+    assert [one["compacted_now"] for one in noted] == [later > now for now, later in grown(saved)]
+    assert saved[0] == saved[-1] == 0
+    assert saved[3] > 0
+
+
+def grown(numbers: list[Any]) -> list[tuple[Any, Any]]:
+    return list(pairwise([0, *numbers]))
+
+
+async def test_an_exchange_waits_for_the_disk_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for what is new with its checkpoint, once for the reply."""
+    waits: list[int] = []
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(os, name, counting(getattr(os, name), waits))
+    book = book_in(tmp_path, durability="disk")
+    await say(book, "a", reply="b")
+    waits.clear()
+
+    await say(book, "a", "b", "c", reply="d")
+
+    assert len(waits) == 2
+    await book.close()
+
+
+def counting(sync: Any, waits: list[int]) -> Any:
+    def counted_sync(descriptor: int) -> None:
+        waits.append(descriptor)
+        sync(descriptor)
+
+    return counted_sync
+
+
+async def test_begun_together_all_end_before_the_first_failure_is_raised() -> None:
+    """So nothing is written behind the back of who was told that it failed."""
+    ended: list[str] = []
+
+    async def fail() -> None:
+        raise ValueError("no")
+
+    async def late() -> None:
+        await asyncio.sleep(0)
+        ended.append("late")
+
+    with pytest.raises(ValueError, match="no"):
+        await in_order(nothing(), fail(), late())
+
+    assert ended == ["late"]
+    assert await in_order(nothing(), nothing(), nothing()) == (None, None, None)
 
 
 async def test_a_fork_uses_the_compaction_of_its_beginning(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ request goes through untouched.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
@@ -18,6 +19,7 @@ import msgspec
 from minutebook.errors import ConfigError, FormatError
 from minutebook.gateway.asking import Asked, read_request
 from minutebook.gateway.book import Book
+from minutebook.gateway.costs import costs
 from minutebook.gateway.exchange import counted, exchanging
 from minutebook.gateway.http import (
     Gone,
@@ -186,7 +188,10 @@ class Gateway:
         if held is None:
             await answer_error(send, "chat", 404, "no session of that name is open")
             return True
-        facts = {"session": held.track.session, "requests": held.requests}
+        notes = [dict(one) for one in held.requests]
+        # The prices are loaded at the first of these, which takes a moment: not in the loop.
+        priced = await asyncio.to_thread(lambda: [{**one, **costs(one)} for one in notes])
+        facts = {"session": held.track.session, "requests": priced}
         data = msgspec.json.encode(facts).replace(b"<", b"\\u003c")
         await answer(send, 200, data, JSON_ONLY)
         return True

@@ -77,6 +77,8 @@ class Held:
         """Whether log and track may differ: the session has to be opened again."""
         self.compacted = False
         """Whether what is sent differs from what the client sends."""
+        self.left_out = 0
+        """How many tokens of the client's history are no longer sent, as far as was seen here."""
         self.requests: list[dict[str, object]] = []
         """What was done to the last requests, for people."""
         self.exits = contextlib.AsyncExitStack()

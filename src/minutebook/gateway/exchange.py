@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import structs
@@ -28,6 +29,10 @@ PLENTY = 0.5
 REQUESTS_KEPT_MAX = 500
 """So many requests of a session can be explained."""
 
+First = TypeVar("First")
+Second = TypeVar("Second")
+Third = TypeVar("Third")
+
 
 class Exchange:
     """What is done for one request of a session, whose lock is held meanwhile."""
@@ -42,6 +47,7 @@ class Exchange:
         self._root = history.links[-1] if history.links else book.root_link(namespace)
         self._mended = False
         self._believable = True
+        self._left_out = self._held.left_out
         self.body: bytes | None = None
         """What is sent in place of the client's body; None: the client's own bytes."""
         self.rewritten = False
@@ -88,12 +94,17 @@ class Exchange:
         system = self._clean(self.asked.system) if self.asked.system else None
         if system is not None and system != session.context.system_prompt:
             await session.set_system_prompt(system)
-        marks = []
-        if not held.track.marks and depth == 0:
-            marks.append(Mark(await session.checkpoint("start"), 0))
         fresh = self._history.messages(depth)
-        written = await session.append(*(self._redacted(message) for message, _ in fresh))
-        marks.append(Mark(await session.checkpoint(), depth + len(fresh)))
+        begins = not held.track.marks and depth == 0
+        # Begun together and in this order, all of it is on disk after one sync.
+        started, written, number = await in_order(
+            session.checkpoint("start") if begins else nothing(),
+            session.append(*(self._redacted(message) for message, _ in fresh)),
+            session.checkpoint(),
+        )
+        marks = [Mark(number, depth + len(fresh))]
+        if started is not None:
+            marks.insert(0, Mark(started, 0))
         links = self._history.links[depth:]
         added = positions_of(links, written, [odd for _, odd in fresh])
         self._book.note(Line(session=self.session_id, add=added, marks=tuple(marks)))
@@ -220,12 +231,16 @@ class Exchange:
         """Note down for people what was done to this request."""
         explanation = session.explain()
         compacted = None if explanation is None else explanation.compacted
-        facts = self.facts
+        facts, held = self.facts, self._held
+        shrunk = max(0, self.before - session.used)
+        left_out = held.left_out = self._left_out + shrunk if held.compacted else 0
         facts.update(
             at=round(time.time(), 3),
             model=self.asked.model,
             tokens_before=self.before,
             tokens_sent=session.used if self.rewritten else self.before,
+            tokens_saved=left_out if self.rewritten else 0,
+            compacted_now=self.rewritten and shrunk > 0,
             compacted=self.rewritten,
             doubts=self.doubts,
         )
@@ -245,9 +260,9 @@ class Exchange:
                 "shortened": list(plan.shortened),
                 "rotation": compacted.rotation.number if compacted.rotation else None,
             }
-        if facts not in self._held.requests:
-            self._held.requests.append(facts)
-            del self._held.requests[:-REQUESTS_KEPT_MAX]
+        if facts not in held.requests:
+            held.requests.append(facts)
+            del held.requests[:-REQUESTS_KEPT_MAX]
 
 
 @asynccontextmanager
@@ -263,6 +278,24 @@ async def exchanging(
         exchange = Exchange(book, lease, history, namespace)
         await exchange.prepare(lease.depth)
         yield exchange
+
+
+async def in_order(
+    first: Awaitable[First], second: Awaitable[Second], third: Awaitable[Third]
+) -> tuple[First, Second, Third]:
+    """Begin three things in this order, without waiting between; give what they gave.
+
+    If one fails the others still end, and the first failure is raised.
+    """
+    done = await asyncio.gather(first, second, third, return_exceptions=True)
+    for one in done:
+        if isinstance(one, BaseException):
+            raise one
+    return tuple(done)  # type: ignore[return-value]  # three, and no failure among them
+
+
+async def nothing() -> None:
+    """Do nothing, where something may be done."""
 
 
 def as_overflow(error: object) -> object:
