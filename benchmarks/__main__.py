@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from benchmarks import append, compaction, large, memory, others, restore, rewrite
+from benchmarks import append, compaction, large, memory, others, restore, rewrite, start
 from benchmarks.bench import Bench
 from benchmarks.rows import Row, as_json, as_table
 from benchmarks.timing import machine
@@ -25,6 +25,7 @@ GROUPS: dict[str, Group] = {
     "compact": compaction.run,
     "large": large.run,
     "others": others.run,
+    "start": start.run,
 }
 SIZES = (1_000, 10_000, 100_000)
 QUICK_SIZES = (1_000,)
