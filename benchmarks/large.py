@@ -19,13 +19,14 @@ from pathlib import Path
 from time import perf_counter
 
 from benchmarks.bench import Bench
-from benchmarks.logs import log_of, write_agent_log
+from benchmarks.logs import SYSTEM_PROMPT, log_of, open_session, steps, write_agent_log
 from benchmarks.memory import MEGABYTE, resident
 from benchmarks.rows import Row
 
 LOG_BYTES, WHOLE_LOG_BYTES = 100_000_000, 1_000_000_000
 SESSIONS, WHOLE_SESSIONS = 1_000, 10_000
 QUICK_PART = 50
+TOKENS_PER_STEP = 500
 MESSAGES_PER_SESSION = 65
 """About 100 KB."""
 MEMORY_LIMIT_MB = 200.0
@@ -48,7 +49,7 @@ async def _large_log(bench: Bench) -> list[Row]:
     wanted = WHOLE_LOG_BYTES if bench.whole else LOG_BYTES // (QUICK_PART if bench.quick else 1)
     messages = max(1_000, 1_000 * wanted // size)
     folder = bench.new_folder("large")
-    await write_agent_log(folder, messages)
+    await _write_log(folder, messages)
     floor = _read([log_of(folder)])
     rows = []
     commands: tuple[tuple[str, ...], ...] = (
@@ -65,6 +66,19 @@ async def _large_log(bench: Bench) -> list[Row]:
         rows += _rows(f"{command}: read, count lines", messages, took, floor, peak)
     bench.forget(folder)
     return rows
+
+
+async def _write_log(folder: Path, count: int) -> None:
+    """Write a log as an agent does; its counts are plain numbers, which nobody has to judge."""
+    async with open_session(folder, durability="process") as session:
+        await session.set_system_prompt(SYSTEM_PROMPT)
+        size = 0
+        for step in steps(count):
+            size += TOKENS_PER_STEP
+            await session.checkpoint()
+            await session.append(step[0], usage=size)
+            if step[1:]:
+                await session.append(*step[1:])
 
 
 async def _many_sessions(bench: Bench) -> list[Row]:
