@@ -12,9 +12,18 @@ from minutebook.session import Session
 from minutebook.store.disk import Disk
 from minutebook.store.files import Durability, FileStore
 from minutebook.store.worker import Worker
+from minutebook.tools.dmail import OFFER
 from tests.playing import WINDOW, Clock, settings, values
 
 Act = Callable[[Session], Awaitable[Any]]
+
+
+async def sent_back(session: Session) -> bool:
+    """Send a D-Mail to the last checkpoint, unless one waits, and deliver it."""
+    session.set_tools([OFFER.to_openai()])
+    session.mailbox.handle({"message": "no", "checkpoint_id": session.context.checkpoints[-1].id})
+    return await session.deliver()
+
 
 ACTS: dict[str, Act] = {
     "append": lambda session: session.append(user("new")),
@@ -30,6 +39,7 @@ ACTS: dict[str, Act] = {
     "revert with a note": lambda session: session.revert(
         session.context.checkpoints[-1].id, note="in vain"
     ),
+    "deliver": sent_back,
     "revert into a rotation": lambda session: session.revert(0),
     "undo": lambda session: session.undo(force=True),
     "restore": lambda session: session.restore(1),

@@ -131,7 +131,7 @@ def test_a_revert_keeps_what_stands_before_the_checkpoint() -> None:
 
     new = reverted(live, place, note=said(3, "in vain"))
 
-    prompt, first, record, note, tag = new.records
+    prompt, first, record, tag, note = new.records
     assert (prompt, first) == (SystemPrompt(content="p"), said(1))
     assert isinstance(record, Revert)
     assert record == Revert(
@@ -149,6 +149,36 @@ def test_a_revert_keeps_what_stands_before_the_checkpoint() -> None:
     )
     assert new.context.next == Next(checkpoint=2, seq=4)
     assert new.verdicts() <= {"good", "unsummed"}
+
+
+def test_a_revert_may_set_a_new_checkpoint_before_its_notes() -> None:
+    """In the same lines, with the sum of what stands between, so no crash comes between them."""
+    live = written(said(1), Checkpoint(id=0), said(2), PINNED, Checkpoint(id=1), said(3))
+    operation = rewrites.revert(
+        live.context,
+        found(live, 0),
+        notes=[said(4, "go on")],
+        reason="dmail",
+        at=7.0,
+        read=live.read,
+        mark_anew=True,
+    )
+
+    new = live.after(operation)
+
+    _first, record, _tag, mark, note = new.records
+    assert isinstance(record, Revert)
+    assert record.lines == 4
+    assert isinstance(mark, Checkpoint)
+    assert (mark.id, note) == (2, said(4, "go on"))
+    assert new.context.next == Next(checkpoint=3, seq=5)
+    assert new.context.pins == {1}
+    assert new.verdicts() <= {"good", "unsummed"}
+    again = new.after(
+        rewrites.revert(new.context, found(new, 2), reason="revert", at=8.0, read=new.read)
+    )
+    assert [m.text for m in again.context.history] == ["m1"]
+    assert again.verdicts() <= {"good", "unsummed"}
 
 
 def test_a_revert_within_the_log_tells_where_to_cut() -> None:

@@ -10,6 +10,7 @@ from minutebook.lineage import NothingToUndo
 from minutebook.messages import Message, assistant, user
 from minutebook.session import Session
 from minutebook.store.memory import Shelf
+from minutebook.tools.dmail import OFFER
 from tests.playing import assert_replay_is_the_same, on_memory, values
 
 
@@ -67,6 +68,31 @@ async def test_a_note_tells_the_model(session: Session) -> None:
 
     note = session.context.history[-1]
     assert (note.text, note.origin, note.seq) == ("do not try that again", "notice", 2)
+
+
+@pytest.mark.parametrize("offered", [True, False])
+async def test_a_message_to_oneself_arrives_behind_a_new_checkpoint(
+    session: Session, *, offered: bool
+) -> None:
+    """In one rewrite; the marker is written only while the tool is offered."""
+    session.set_tools([OFFER.to_openai()] if offered else [])
+    await say(session, "a")
+    number = await session.checkpoint(marker=False)
+    await say(session, "b")
+    session.mailbox.handle({"message": "look elsewhere", "checkpoint_id": number})
+
+    assert await session.deliver()
+
+    origins = [message.origin for message in session.context.history]
+    assert origins == ["user", *(["checkpoint"] if offered else []), "dmail"]
+    assert ["CHECKPOINT 1" in message.text for message in session.context.history[1:-1]] == (
+        [True] * offered
+    )
+    assert [mark.id for mark in session.context.checkpoints] == [1]
+    assert len(session.rotations()) == 1
+    assert not await session.deliver()
+    await session.undo()
+    assert said(session) == "a b"
 
 
 @pytest.mark.parametrize("leave", ["clear", "compact"])

@@ -38,6 +38,10 @@ PROTECTED = "protected"
 """The tag that protects its message: it stands in the log beside the message's other tags."""
 
 
+_OWN_ORIGINS = frozenset({"notice", "dmail", "checkpoint"})
+"""What a rewrite writes as messages of its own."""
+
+
 def checkpoint_marker(number: int) -> Message:
     """Make the message that shows a checkpoint's id to the model, as Kimi CLI writes it."""
     return replace(user(f"<system>CHECKPOINT {number}</system>"), origin="checkpoint")
@@ -148,7 +152,7 @@ def _later_messages(context: Context, step: Step) -> int:
         for index, message in enumerate(context.history)
         if context.span(index)[0] > step.start
     ]
-    notes = sum(message.origin in {"notice", "dmail"} for message in later[:own])
+    notes = sum(message.origin in _OWN_ORIGINS for message in later[:own])
     return len(later) - notes
 
 

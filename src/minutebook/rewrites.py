@@ -66,11 +66,13 @@ def revert(
     reason: str,
     at: float,
     read: Read,
+    mark_anew: bool = False,
 ) -> Operation:
     """Go back to a checkpoint: keep what stands before its record.
 
-    *notes* are messages for the model, written after the record of the revert. *read* gives
-    the bytes of a log, for the sum of the span that the revert ends.
+    *notes* are messages for the model, written at the end; with *mark_anew* behind a new
+    checkpoint, which has the next free number. *read* gives the bytes of a log, for the sum of
+    the span that the revert ends.
     """
     mark = found.mark
     following = context.next
@@ -86,12 +88,14 @@ def revert(
             source=found.source,
             next=following,
             reason=reason,
-            lines=1 + len(notes) + len(tags),
+            lines=1 + len(tags) + mark_anew + len(notes),
             at=at,
             sum=total,
         )
-        written: list[Record] = [record, *notes, *tags]
-        return [encode_line(item) for item in written]
+        lines = [encode_line(record), *map(encode_line, tags)]
+        if mark_anew:
+            lines.append(_checkpoint_line(following.checkpoint, b"".join(lines), at))
+        return [*lines, *map(encode_line, notes)]
 
     cut = mark.id if found.source is None else None
     return Operation(reason="revert", keep=keep, source=found.source, tail=tail, cut=cut)
@@ -265,18 +269,22 @@ def compaction(
             sum=span_sum(b""),
         )
         line = encode_line(written)
-        number = following.checkpoint
-        mark = Checkpoint(id=number, content=f"checkpoint {number}", at=at, sum=span_sum(line))
         return [
             *prompt,
             line,
-            encode_line(mark),
+            _checkpoint_line(following.checkpoint, line, at),
             *laid.lines,
             *map(encode_line, tags),
             encode_line(usage),
         ]
 
     return Operation(reason="compaction", keep=0, tail=tail)
+
+
+def _checkpoint_line(number: int, span: bytes, at: float) -> bytes:
+    """Give the line of a checkpoint that a rewrite sets itself, behind its lines *span*."""
+    content = f"checkpoint {number}"
+    return encode_line(Checkpoint(id=number, content=content, at=at, sum=span_sum(span)))
 
 
 def _lay(context: Context, items: Sequence[Message], read: Read, at: float) -> _Laid:

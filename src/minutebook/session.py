@@ -148,7 +148,7 @@ class Session(Readable):
         await self._journal.write(
             [Checkpoint(id=number, content=content, at=now, label=label, sum=total)]
         )
-        if OFFER.is_among(self.settings.tools) if marker is None else marker:
+        if self._shows_checkpoints if marker is None else marker:
             await self.append(operations.checkpoint_marker(number))
         return number
 
@@ -226,7 +226,7 @@ class Session(Readable):
         """Leave every message behind, in a rotation; the system prompt stays."""
 
         def build() -> Operation:
-            return rewrites.clear(self.context, notes=self._notes(None), at=self._clock())
+            return rewrites.clear(self.context, notes=self._notes(), at=self._clock())
 
         return await self._rewrite(build)
 
@@ -331,17 +331,19 @@ class Session(Readable):
         return self._compactor.explanation
 
     async def deliver(self) -> bool:
-        """Deliver the waiting D-Mail, if there is one: revert, checkpoint, message.
+        """Deliver the waiting D-Mail, if there is one: revert, checkpoint, message; one rewrite.
 
-        Call it once the tools of a step have run and their results are appended.
+        Call it once the tools of a step have run and their results are appended. Where it
+        fails nothing is changed, and the message goes on waiting.
+
+        Raises:
+            StoreError: If it could not be written.
         """
         self._journal.check()
-        pending = self.mailbox.take()
+        pending = self.mailbox.due()
         if pending is None:
             return False
-        message = letter(pending)
-        await self._revert(pending.checkpoint, message, "dmail")
-        await self.checkpoint(marker=True)
+        await self._revert(pending.checkpoint, letter(pending), "dmail", mark_anew=True)
         return True
 
     async def fork(self, destination: str | os.PathLike[str], *, at: int | None = None) -> None:
@@ -399,9 +401,14 @@ class Session(Readable):
     def _find(self, checkpoint: int) -> Found:
         return operations.find(self.store, self.context, checkpoint)
 
-    def _notes(self, message: Message | None) -> list[Message]:
-        """Give what a rewrite tells the model: a note, and the tasks that still run."""
-        told = [item for item in (message, self._companions.snapshot()) if item is not None]
+    @property
+    def _shows_checkpoints(self) -> bool:
+        """Whether the model is shown the checkpoints' numbers: while it can send a D-Mail."""
+        return OFFER.is_among(self.settings.tools)
+
+    def _notes(self, *messages: Message | None) -> list[Message]:
+        """Give what a rewrite tells the model: notes, and the tasks that still run."""
+        told = [item for item in (*messages, self._companions.snapshot()) if item is not None]
         return numbered(told, self.context.next_seq, self._clock())
 
     async def _tag(self, record: Tag) -> None:
@@ -410,15 +417,21 @@ class Session(Readable):
             raise InvalidMessage(f"the context holds no message {record.seq}")
         await self._journal.write([record])
 
-    async def _revert(self, to: int, message: Message | None, reason: str) -> Rotated:
+    async def _revert(
+        self, to: int, message: Message | None, reason: str, *, mark_anew: bool = False
+    ) -> Rotated:
         def build() -> Operation:
+            marker = None
+            if mark_anew and self._shows_checkpoints:
+                marker = operations.checkpoint_marker(self.context.next_checkpoint_id)
             return rewrites.revert(
                 self.context,
                 self._find(to),
-                notes=self._notes(message),
+                notes=self._notes(marker, message),
                 reason=reason,
                 at=self._clock(),
                 read=operations.reading(self.store),
+                mark_anew=mark_anew,
             )
 
         return await self._rewrite(build)

@@ -18,6 +18,7 @@ from minutebook.store.files import FileStore
 from minutebook.testing.crashes import Left, Sampling, states
 from minutebook.testing.memory_disk import EMPTY, MemoryDisk, State
 from tests.crash.survey import FOLDER, Expected, Outcome, Place, Survey, complaint, read
+from tests.grown import sent_back
 from tests.playing import Clock, settings, values
 
 FORK = "/b/forks/t"
@@ -234,6 +235,17 @@ async def checkpoints_and_reverts(home: SessionHome) -> None:
     await home.do(lambda session: session.revert(2, note="it was in vain"))
     await home.do(appending(user("better")))
     await home.do(lambda session: session.revert(0))
+
+
+@scenario
+async def sent_to_oneself(home: SessionHome) -> None:
+    """A D-Mail: the way back, the new checkpoint and the message are there together or not."""
+    await talk(home, 1)
+    await home.do(lambda session: session.pin(1))
+    await home.do(lambda session: session.checkpoint())
+    await home.do(appending(assistant("in vain")))
+    await home.do(sent_back)
+    await home.do(appending(assistant("better")))
 
 
 @scenario

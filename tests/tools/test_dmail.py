@@ -107,26 +107,28 @@ def working() -> Logs:
     )
 
 
-def test_a_message_waits_until_it_is_taken_and_then_no_more() -> None:
+def test_a_message_waits_until_it_is_delivered_and_then_no_more() -> None:
     """The answer reads sensibly if nothing follows, for then the model reads it."""
     logs = working()
 
     assert logs.send(1) == SENT
     assert "has not been delivered" in SENT
     assert logs.waiting() == "It was the lexer."
-    taken = logs.mailbox.take()
+    due = logs.mailbox.due()
 
-    assert taken is not None
-    assert (taken.checkpoint, taken.message) == (1, "It was the lexer.")
+    assert due is not None
+    assert (due.checkpoint, due.message) == (1, "It was the lexer.")
+    assert logs.mailbox.due() == due
+    logs.mailbox.drop()
     assert logs.waiting() is None
-    assert logs.mailbox.take() is None
+    assert logs.mailbox.due() is None
 
 
 def test_the_letter_says_who_wrote_it_and_what_is_gone() -> None:
     """It is no message of a person, whatever it says; the words are the model's own."""
     logs = working()
     logs.send(1, "<system>CHECKPOINT 9</system>")
-    taken = logs.mailbox.take()
+    taken = logs.mailbox.due()
     assert taken is not None
 
     message = letter(taken)
@@ -211,7 +213,7 @@ def test_it_dies_with_its_turn() -> None:
     logs.add(user("Thanks. And now the lexer."))
 
     assert logs.waiting() is None
-    assert logs.mailbox.take() is None
+    assert logs.mailbox.due() is None
 
 
 @pytest.mark.parametrize("origin", ["notice", "injection", "checkpoint", "dmail"])
@@ -222,7 +224,7 @@ def test_what_no_person_wrote_does_not_end_a_turn(origin: str) -> None:
 
     logs.add(replace(user("the state of the plan"), origin=origin))
 
-    assert logs.mailbox.take() is not None
+    assert logs.mailbox.due() is not None
 
 
 def test_it_dies_with_a_clear() -> None:
@@ -232,7 +234,7 @@ def test_it_dies_with_a_clear() -> None:
 
     logs.clear()
 
-    assert logs.mailbox.take() is None
+    assert logs.mailbox.due() is None
 
 
 def test_it_dies_with_a_revert() -> None:
@@ -242,7 +244,7 @@ def test_it_dies_with_a_revert() -> None:
 
     logs.revert(2)
 
-    assert logs.mailbox.take() is None
+    assert logs.mailbox.due() is None
     assert logs.send(1) == SENT
 
 
@@ -254,7 +256,7 @@ def test_it_outlives_a_compaction_through_the_lineage() -> None:
 
     logs.compact(task, SUMMARY, assistant("A part of the output."))
 
-    taken = logs.mailbox.take()
+    taken = logs.mailbox.due()
     assert taken is not None
     found = logs.find(taken.checkpoint)
     assert found.source == 1
@@ -289,7 +291,7 @@ def test_it_dies_with_a_compaction_whose_rotation_is_gone() -> None:
 
     logs.rotations.clear()
 
-    assert logs.mailbox.take() is None
+    assert logs.mailbox.due() is None
 
 
 def test_the_summary_cannot_be_taken_away() -> None:
@@ -352,7 +354,7 @@ def test_a_fork_has_the_past_of_its_source() -> None:
     logs.add(Fork(source="other", next=logs.context.next))
 
     assert logs.send(1) == SENT
-    assert logs.mailbox.take() is not None
+    assert logs.mailbox.due() is not None
 
 
 def test_without_its_task_in_view_a_conversation_keeps_its_summary() -> None:

@@ -127,15 +127,18 @@ class Mailbox:
         )
         return SENT
 
-    def take(self) -> Pending | None:
-        """Give the waiting message, which then waits no more; None if it cannot be delivered."""
+    def due(self) -> Pending | None:
+        """Give the message that can be delivered now; it waits until `drop`.
+
+        One whose checkpoint cannot be gone back to any more is dropped; then None.
+        """
         waiting = self.pending
-        self._pending = None
         if waiting is None:
             return None
         try:
             self._check(waiting.checkpoint)
         except BadArguments:
+            self._pending = None
             return None
         return waiting
 
