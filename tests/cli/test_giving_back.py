@@ -8,6 +8,7 @@ import pytest
 
 from minutebook.cli import giving_back
 from minutebook.cli.giving_back import Agent, place_of
+from minutebook.cli.kimi_index import digest_of, ensure_listed
 from minutebook.cli.opening import reading
 from minutebook.formats.reading import read
 from tests.cli.support import make_session, run, run_json
@@ -79,17 +80,42 @@ def test_codex_sessions_go_by_their_day(tmp_path: Path) -> None:
 
 
 def test_kimi_sessions_of_one_folder_stay_together(tmp_path: Path) -> None:
-    """A session of Kimi CLI's own gets one beside it; others go by the sum of the path."""
-    root = tmp_path / "KIMI_SHARE_DIR" / "sessions"
-    own = make_session(root / "known" / "old")
-    other = make_session(tmp_path / "s")
+    """They go by the sum of the folder's path, which Kimi CLI's list names for its own."""
+    share = tmp_path / "KIMI_SHARE_DIR"
+    own = make_session(share / "sessions" / digest_of("/w") / "old", turns=30)
+    ensure_listed(share, "/other")
+    ensure_listed(share, "/w")
 
-    with reading(own) as source:
-        place = place_of(Agent.KIMI, source, cwd="/w", session_id="id", at=0)
-    assert place == root / "known" / "id" / "context.jsonl"
-    with reading(other) as source:
-        place = place_of(Agent.KIMI, source, cwd="/w", session_id="id", at=0)
-    assert place == root / "1cce3e60ac2d51100ef178d6509a4972" / "id" / "context.jsonl"
+    given = run_json("compact", own, "--as", "kimi", "--window", WINDOW)["as"]
+
+    assert Path(given["file"]).parents[1] == own.parent
+    assert given["resume"].startswith("cd /w && kimi --session ")
+
+
+def test_kimi_finds_the_folder_of_the_session_in_its_list(tmp_path: Path) -> None:
+    """It would make a session of the same id anew, and unlink what was written."""
+    share, folder = tmp_path / "KIMI_SHARE_DIR", make_session(tmp_path / "s", turns=30)
+
+    for _ in range(2):
+        run("compact", folder, "--as", "kimi", "--window", WINDOW)
+
+    listed = json.loads((share / "kimi.json").read_bytes())["work_dirs"]
+    assert [entry["path"] for entry in listed] == [str(Path.cwd())]
+
+
+def test_a_damaged_list_of_kimis_is_an_error_before_anything_is_written(tmp_path: Path) -> None:
+    """Its remedy is in the message; with --out the list is not needed."""
+    share, folder = tmp_path / "KIMI_SHARE_DIR", make_session(tmp_path / "s", turns=30)
+    share.mkdir()
+    (share / "kimi.json").write_text("{")
+    words = ("compact", folder, "--as", "kimi", "--window", WINDOW)
+
+    told = run(*words, code=1).stderr
+
+    assert "kimi.json" in told
+    assert "--out" in told
+    assert not (share / "sessions").exists()
+    run(*words, "--out", tmp_path / "context.jsonl")
 
 
 def test_out_names_the_file_and_nothing_is_overwritten(tmp_path: Path) -> None:

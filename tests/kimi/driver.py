@@ -8,11 +8,14 @@ import asyncio
 import importlib
 import json
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 Context: Any = importlib.import_module("kimi_cli.soul.context").Context
+KaosPath: Any = importlib.import_module("kaos.path").KaosPath
+Session: Any = importlib.import_module("kimi_cli.session").Session
 Message: Any = importlib.import_module("kosong.message").Message
 
 
@@ -32,6 +35,11 @@ async def answer(context: Any, command: dict[str, Any]) -> Any:
             await context.update_token_count(tokens)
         case {"do": "clear"}:
             await context.clear()
+        case {"do": "find", "share": share, "folder": folder, "id": session_id}:
+            os.environ["KIMI_SHARE_DIR"] = share
+            found = await Session.find(KaosPath(folder), session_id)
+            context = Context(found.context_file)
+            await context.restore()
         case {"do": "prompt", "text": text}:
             await context.write_system_prompt(text)
         case _:

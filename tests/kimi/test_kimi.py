@@ -1,6 +1,7 @@
 """Kimi CLI and minutebook on one session in turns: only what docs/format.md names is lost."""
 
 import asyncio
+import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from minutebook.opening import open_session
 from minutebook.repairing import verify
 from minutebook.session import Session
 from minutebook.store.collecting import Retention
+from tests.cli.support import make_session, run_json
 from tests.kimi.kimi import Kimi, is_read, kimi_words, words
 from tests.playing import Clock, FileHome, Player
 from tests.strategies import STORIES, Do
@@ -280,3 +282,21 @@ async def test_a_compressed_rotation_is_none_to_kimi(kimi: Kimi, folder: Path) -
         with pytest.raises(minutebook.StoreError, match="another rotation of this number"):
             await session.collect(Retention(keep_plain=0))
     assert rotation_files(folder) == names
+
+
+def test_kimi_finds_what_compact_wrote_for_it(
+    kimi: Kimi, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the folder and the id of the command that is printed, though it never worked there."""
+    share = folder.parent / "share"
+    monkeypatch.setenv("KIMI_SHARE_DIR", str(share))
+    make_session(folder, turns=30)
+    given = run_json("compact", folder, "--as", "kimi", "--window", 4_000)["as"]
+
+    found = kimi.do(
+        "find", share=str(share), folder=str(Path.cwd()), id=Path(given["file"]).parent.name
+    )
+
+    written = [json.loads(line) for line in Path(given["file"]).read_bytes().splitlines()]
+    messages = [line for line in written if not line["role"].startswith("_")]
+    assert len(found["history"]) == len(messages) > 0

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
-from hashlib import md5
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
@@ -18,6 +17,7 @@ from uuid import uuid4
 import typer
 from msgspec import Struct
 
+from minutebook.cli.kimi_index import digest_of, ensure_listed, folder_of_digest
 from minutebook.cli.opening import Opened, reading
 from minutebook.errors import StoreError
 from minutebook.formats.writers.registry import writer_of
@@ -69,17 +69,21 @@ def scratch() -> Iterator[Path]:
 def give_back(agent: Agent, session: Path, source: Opened, out: Path | None) -> Given:
     """Write a session of ours for an agent; where *source* lies, if it is that agent's own.
 
+    Kimi CLI's list of folders gets the session's, where it is missing: see `kimi_index`.
+
     Raises:
         StoreError: If there is a file already, or it cannot be written.
     """
     name, now = str(uuid4()), time.time()
-    cwd = (source.reading.cwd if source.reading is not None else "") or str(Path.cwd())
+    cwd = _working_folder(agent, source)
     writer = writer_of(agent)
     assert writer is not None
     about = About(session_id=name, at=now, title=source.title, cwd=cwd, model=source.model)
     with reading(session) as opened:
         written = writer.write(unfold(opened.context), about)
     file = out or place_of(agent, source, cwd=cwd, session_id=name, at=now)
+    if agent is Agent.KIMI and out is None:
+        ensure_listed(_kimi_share(), cwd)
     _write_new(file, written.data)
     return Given(agent=agent, file=str(file), resume=_resume(agent, name, cwd), lost=written.lost)
 
@@ -94,11 +98,7 @@ def place_of(agent: Agent, source: Opened, *, cwd: str, session_id: str, at: flo
     moment = datetime.fromtimestamp(at, UTC)
     match agent:
         case Agent.KIMI:
-            own = path.parent if path.name == "context.jsonl" else path
-            folder = _home("KIMI_SHARE_DIR", ".kimi") / "sessions"
-            folder /= md5(cwd.encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()
-            if folder.parent in own.parents:
-                folder = own.parent
+            folder = _kimi_share() / "sessions" / digest_of(cwd)
             return folder / session_id / "context.jsonl"
         case Agent.CLAUDE_CODE:
             if source.format == agent:
@@ -113,9 +113,26 @@ def place_of(agent: Agent, source: Opened, *, cwd: str, session_id: str, at: flo
             return root / f"{moment:%Y}" / f"{moment:%m}" / f"{moment:%d}" / file
 
 
+def _working_folder(agent: Agent, source: Opened) -> str:
+    """Say in which folder the agent is to go on: where the session was held, else here."""
+    if agent is Agent.KIMI:
+        sessions = _kimi_share() / "sessions"
+        path = source.path.absolute()
+        if sessions in path.parents:
+            listed = folder_of_digest(_kimi_share(), path.relative_to(sessions).parts[0])
+            if listed is not None:
+                return listed
+    told = source.reading.cwd if source.reading is not None else ""
+    return os.path.normpath(told) if told else str(Path.cwd())
+
+
 def told(lost: dict[str, int]) -> str:
     """Say what a target does not hold."""
     return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in sorted(lost.items()))
+
+
+def _kimi_share() -> Path:
+    return _home("KIMI_SHARE_DIR", ".kimi")
 
 
 def _home(variable: str, name: str) -> Path:

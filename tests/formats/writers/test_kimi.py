@@ -6,7 +6,9 @@ from msgspec import structs
 
 from minutebook.formats.writers.kimi import WRITER
 from minutebook.messages import Message, OtherPart, TextPart, replace, user
+from minutebook.providers.view import UNKNOWN_OUTCOME
 from minutebook.records import Record, Tag, Usage
+from minutebook.turns import pair
 from tests.formats.writers.written import ABOUT, answered, back, conversations
 from tests.strategies import RECORDS
 
@@ -31,13 +33,16 @@ def test_thinking_of_another_maker(records: list[Record]) -> None:
 
 @given(st.lists(RECORDS, max_size=10))
 def test_any_records_can_be_written(records: list[Record]) -> None:
-    """As a log may hold them after whatever it went through; open calls stay open."""
+    """As a log may hold them after whatever it went through; open calls are answered."""
     written = WRITER.write(records, ABOUT)
 
     assert all(count > 0 for count in written.lost.values())
     if any(isinstance(record, Message) for record in records) and not written.lost.get("messages"):
         kept = back(WRITER, records).sent
-        assert [message.text for message in kept] == [
+        assert len(pair(kept).results) == sum(
+            len(message.calls) for message in kept if message.role == "assistant"
+        )
+        assert [message.text for message in kept if message.text != UNKNOWN_OUTCOME] == [
             message.text for message in records if isinstance(message, Message)
         ]
 
