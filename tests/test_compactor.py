@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from minutebook import assistant, call, tool, user
 from minutebook.compaction.replies import SummaryReply
@@ -25,9 +26,12 @@ from minutebook.events import (
 )
 from minutebook.hooks import Answer, Hooks, PostCompact, PreCompact
 from minutebook.models.summarizer import FunctionSummarizer
+from minutebook.records import Compaction
 from minutebook.reports import Compacted, Settings
 from minutebook.session import Session
 from minutebook.store.memory import MemoryStore, Shelf
+from minutebook.tools.condense import Condense, Decide, Decision
+from minutebook.turns import open_calls
 
 WINDOW = 4_000
 
@@ -198,6 +202,15 @@ async def test_a_later_tag_without_protection_takes_it_away() -> None:
     assert seq not in {message.seq for message in session.context.history}
 
 
+def accepting(text: str) -> Decide:
+    """Give a user who accepts everything, in these words."""
+
+    async def decide(_proposed: str) -> Decision:
+        return Decision(what="accept", text=text)
+
+    return decide
+
+
 async def test_a_model_writes_the_summary_and_messages_that_come_meanwhile_stay() -> None:
     """The summary is asked for while the session goes on; what came since is kept behind it."""
     heard: list[Event] = []
@@ -227,6 +240,44 @@ async def test_a_model_writes_the_summary_and_messages_that_come_meanwhile_stay(
     attempts = [event for event in heard if isinstance(event, SummaryAttempted)]
     assert [event.model for event in attempts] == ["scripted"]
     assert session.context.lineage[-1].model == "scripted"  # type: ignore[union-attr]  # a compaction
+
+
+async def test_an_approved_text_is_the_summary_word_for_word() -> None:
+    """Whatever its checks say, with a ledger beside it; the exchange that asked stays whole."""
+    session = await session_with(Companions(), said=30)
+    session._counting.settings = session.settings.but(
+        policy=structs.replace(session.settings.policy, score_min=0.9)
+    )
+    await session.pin(2)
+    condense = Condense(accepting("It was lexer99.py.\nNothing is left."), session.condense)
+    await session.append(assistant("", tool_calls=[call("c", "condense", "{}")]))
+    answer = await condense.handle({"message": "It was the lexer."})
+    await session.append(tool("c", answer))
+
+    assert await condense.apply()
+
+    history = session.context.history
+    summary = next(message for message in history if message.origin == "summary")
+    assert "It was lexer99.py.\nNothing is left." in summary.text
+    assert 2 in {message.seq for message in history}
+    assert [message.role for message in history[-2:]] == ["assistant", "tool"]
+    assert not open_calls(history)
+    record = session.context.lineage[-1]
+    assert isinstance(record, Compaction)
+    assert record.trigger == "condense"
+    assert not await condense.apply()
+
+
+@pytest.mark.parametrize("text", ["", " \n", "much longer than what it is about " * 4_000])
+async def test_an_approved_text_that_cannot_be_used_changes_nothing(text: str) -> None:
+    """It is said why."""
+    session = await session_with(Companions(), said=30)
+    before = b"".join(session.store.pieces())
+
+    with pytest.raises(CompactionFailed, match="summary"):
+        await session.condense(text)
+
+    assert b"".join(session.store.pieces()) == before
 
 
 async def test_a_cancelled_summary_leaves_everything_as_it_was() -> None:

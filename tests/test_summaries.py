@@ -5,10 +5,11 @@ from __future__ import annotations
 from msgspec import structs
 
 from minutebook.compaction.plan import Request, Written
+from minutebook.compaction.task import Piece, SummaryTask
 from minutebook.context import Context
 from minutebook.messages import replace, user
 from minutebook.records import Tag
-from minutebook.summaries import Summary, rebased
+from minutebook.summaries import Summary, judging, rebased
 
 WRITTEN = Written(text="all that was said", covers=frozenset({1}))
 
@@ -51,3 +52,19 @@ def test_another_history_or_other_pins_drop_it() -> None:
     assert rebased(summary_of(context, None), context) is None
     context.apply(Tag(seq=1, pin=True))
     assert rebased(summary, context) is None
+
+
+def test_a_text_is_judged_by_its_score() -> None:
+    """Against messages, the summary so far and pieces; without a bar everything passes."""
+    task = SummaryTask(
+        messages=(replace(user("src/lexer.py fails with E42 at line 7"), seq=1),),
+        budget_tokens=100,
+        previous="The port is 5433.",
+        pieces=(Piece(text="db/schema.sql was read.", first=2, last=3, count=2),),
+    )
+    true = "- src/lexer.py fails with E42\n- db/schema.sql was read\n- the port is 5433"
+    judge = judging(0.9)
+
+    assert judge(task, true) == ""
+    assert "scores 0.00, of 0.90" in judge(task, "- src/parser.py fails with E43")
+    assert judging(0.0)(task, "- src/parser.py fails with E43") == ""

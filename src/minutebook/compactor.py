@@ -30,7 +30,7 @@ from minutebook.events import (
 from minutebook.hooks import PostCompact, PreCompact
 from minutebook.operations import compaction_operation, compaction_request
 from minutebook.reports import Compacted, Explanation, Proposal
-from minutebook.summaries import rebased, summarise
+from minutebook.summaries import approved, rebased, summarise
 from minutebook.tokens.estimate import estimate_message
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class Order(Struct, frozen=True, kw_only=True):
     focus: str = ""
     target: float | None = None
     """The share of the window that is to be left; None: the policy's."""
+    approved: str = ""
+    """The summary, in words that a person has approved; empty: it is still to be written."""
 
 
 class Compactor:
@@ -124,10 +126,16 @@ class Compactor:
         async def prepare(instructions: str) -> Summary | None:
             measures = self._counting.measure(order.target)
             request = self._request(order, measures)
+            if order.approved:
+                return approved(request, order.approved)
             return await summarise(request, measures, self._companions, instructions)
 
         async def work(summary: Summary | None) -> Compacted:
-            return await self._commit(self._propose(order, summary))
+            proposal = self._propose(order, summary)
+            if order.approved and not proposal.holds(order.approved):
+                why = proposal.plan.reason or proposal.plan.steps[-1].detail
+                raise CompactionFailed(f"the summary was approved, but {why}")
+            return await self._commit(proposal)
 
         return await self._watched(order, prepare, work)
 
@@ -179,7 +187,11 @@ class Compactor:
         later: tuple[Message, ...] = ()
         if based and request.protected - {item.seq for item in based[1]} == based[0].protected:
             request, later = based
-        plan = compact(request, measures.estimated, measures.policy, forced=True)
+        policy = measures.policy
+        if order.approved:
+            # What is told in it need not be made smaller before.
+            policy = structs.replace(policy, steps=("summarize",))
+        plan = compact(request, measures.estimated, policy, forced=True)
         if later and plan.changed:
             more = sum(map(estimate_message, later))
             plan = structs.replace(

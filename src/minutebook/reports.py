@@ -146,6 +146,10 @@ class Proposal(Struct, frozen=True, kw_only=True):
         """Tell whether the context is the one that was planned for."""
         return context.history is self.history and context.pins == self.pins
 
+    def holds(self, summary: str) -> bool:
+        """Tell whether a new message of the plan has this text in it, word for word."""
+        return any(message.seq is None and summary in message.text for message in self.plan.history)
+
 
 class Compacted(Struct, frozen=True, kw_only=True):
     """What a compaction did."""

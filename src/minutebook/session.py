@@ -17,7 +17,7 @@ from minutebook.compactor import Compactor, Order
 from minutebook.companions import Companions
 from minutebook.counting import Counting
 from minutebook.drafts import numbered
-from minutebook.errors import InvalidMessage
+from minutebook.errors import CompactionFailed, InvalidMessage
 from minutebook.journal import Journal
 from minutebook.providers.overflow import classify
 from minutebook.readable import Readable
@@ -257,6 +257,23 @@ class Session(Readable):
         if dry_run:
             return await self.propose(focus, target=target)
         return await self._compacted(Order(trigger="manual", focus=focus, target=target))
+
+    async def condense(self, text: str) -> Compacted:
+        """Make a text that a person has approved the summary of all that need not stay.
+
+        Word for word, whatever its checks say; pins, exchanges that are not over and what the
+        user wrote last stay beside it, with a ledger of names that it leaves out. See
+        `tools.condense`, whose proposals this commits.
+
+        Raises:
+            CompactionFailed: If it is blank, or not smaller than what it would replace.
+            CompactionVetoed: If a hook says no.
+            ConfigError: If the window is not known.
+            ContextOverflow: If it cannot be made to fit. Whatever is raised, nothing is changed.
+        """
+        if not text.strip():
+            raise CompactionFailed("a blank text is no summary")
+        return await self._compacted(Order(trigger="condense", approved=text.strip()))
 
     async def propose(self, focus: str = "", *, target: float | None = None) -> Proposal:
         """Plan what `compact` would do, and change nothing. `apply` commits it.

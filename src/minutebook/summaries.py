@@ -10,7 +10,11 @@ from minutebook.compaction.plan import Written
 from minutebook.events import SummaryAttempted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from minutebook.compaction.doubts import Checker
     from minutebook.compaction.plan import Request
+    from minutebook.compaction.task import SummaryTask
     from minutebook.companions import Companions
     from minutebook.context import Context
     from minutebook.messages import Message
@@ -48,6 +52,35 @@ def rebased(summary: Summary, context: Context) -> tuple[Request, tuple[Message,
     return structs.replace(request, summary=summary.written), history[count:]
 
 
+def approved(request: Request, text: str) -> Summary:
+    """Give the summary that a person has approved: it stands for all that need not stay."""
+    covers = frozenset(message.seq or 0 for message in request.history)
+    return Summary(request=request, written=Written(text=text, covers=covers, approved=True))
+
+
+def judging(score_min: float) -> Callable[[SummaryTask, str], str]:
+    """Give what judges a model's texts by the score of their checks, each against its source.
+
+    A source is read once, however often a text about it is tried.
+    """
+    known: list[tuple[SummaryTask, Checker]] = []
+
+    def judge(task: SummaryTask, text: str) -> str:
+        if not score_min:
+            return ""
+        # Its patterns take some milliseconds to load, and few policies have a bar.
+        from minutebook.compaction.doubts import Checker
+
+        checker = next((found for seen, found in known if seen is task), None)
+        if checker is None:
+            checker = Checker(task.source)
+            known.append((task, checker))
+        score = checker.check(text).score
+        return "" if score >= score_min else f"it scores {score:.2f}, of {score_min:.2f} at least"
+
+    return judge
+
+
 async def summarise(
     request: Request, measures: Measures, companions: Companions, instructions: str
 ) -> Summary | None:
@@ -82,6 +115,7 @@ async def summarise(
     written = await write_summary(
         task,
         companions.summarizers,
+        judge=judging(measures.policy.score_min),
         digest=lambda messages, budget: digest(
             messages, budget, phrases=task.phrases, focus=task.focus
         ),

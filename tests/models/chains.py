@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from minutebook.compaction.digest.write import digest
 from minutebook.compaction.task import SummaryTask, task_of
 from minutebook.messages import Message, user
-from minutebook.models.chain import Attempt, World, Written, write_summary
+from minutebook.models.chain import Attempt, Judge, World, Written, write_summary
 from minutebook.models.retry import Retries
 from minutebook.models.summarizer import Summarizer
 from minutebook.tokens.estimate import estimate_message
@@ -66,12 +66,14 @@ async def written(
     clockwork: Clockwork | None = None,
     digests: Digests | None = None,
     seen: list[Attempt] | None = None,
+    judge: Judge = lambda _task, _text: "",
 ) -> Written:
     """Have a summary written in such a world."""
     return await write_summary(
         task,
         models,
         digest=digests or Digests(),
+        judge=judge,
         retries=retries,
         world=(clockwork or Clockwork()).world,
         on_attempt=lambda attempt: seen.append(attempt) if seen is not None else None,

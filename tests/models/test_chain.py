@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from minutebook.compaction.replies import SummaryReply
-from minutebook.compaction.task import SummaryRequest
+from minutebook.compaction.task import SummaryRequest, SummaryTask
 from minutebook.models.retry import Retries
 from minutebook.models.summarizer import FunctionSummarizer
 from minutebook.testing.scripted import Answer, Call, Failure, ScriptedModel, Step
@@ -273,6 +273,24 @@ async def test_a_window_that_is_too_small_is_told_and_passed_over() -> None:
     assert result.model == "next"
     assert "tokens leave" in result.attempts[0].reason
     assert result.spent.calls == 1
+
+
+async def test_a_text_that_its_source_does_not_bear_out_is_asked_for_again() -> None:
+    """Then of the next model; the doubt is told, and comes into no request."""
+    first = ScriptedModel(["## Task\n- Mend lexer9.py.", "## Task\n- Mend lexer8.py."])
+    second = ScriptedModel([GOOD], name="second")
+
+    def judge(task: SummaryTask, text: str) -> str:
+        assert task is TASK
+        return "lexer stands nowhere" if "lexer" in text else ""
+
+    result = await written(TASK, first, second, retries=TWICE, judge=judge)
+
+    assert (result.text, result.model) == (GOOD, "second")
+    assert [attempt.kind for attempt in result.attempts] == ["doubtful", "doubtful", ""]
+    assert result.attempts[0].reason == "lexer stands nowhere"
+    for request in (*first.requests, *second.requests):
+        assert "lexer" not in request.system + request.user
 
 
 async def test_every_attempt_is_told_as_it_ends() -> None:

@@ -35,8 +35,9 @@ Kind = Literal[
     "error text",
     "copy",
     "not smaller",
+    "doubtful",
 ]
-"""Why a reply is no summary."""
+"""Why a reply is no summary. `doubtful`: its source does not bear it out, which others judge."""
 
 CUT_REASONS = frozenset(
     (

@@ -27,7 +27,7 @@ from minutebook.compaction.material import (
 from minutebook.compaction.phrases import ALL, ENGLISH, Phrases
 from minutebook.compaction.topics import divide
 from minutebook.errors import ConfigError
-from minutebook.messages import Message
+from minutebook.messages import Message, replace, user
 from minutebook.tokens.estimate import MESSAGE_OVERHEAD_TOKENS, estimate_message, estimate_text
 from minutebook.turns import origin_of
 
@@ -86,6 +86,15 @@ class SummaryTask(Struct, frozen=True, kw_only=True):
             + estimate_text(self.previous)
             + sum(estimate_text(piece.text) for piece in self.pieces)
         )
+
+    @property
+    def source(self) -> list[Message]:
+        """All that the summary is to tell of: messages, the summary so far, and pieces."""
+        told = [self.previous, *(piece.text for piece in self.pieces)]
+        return [
+            *(replace(user(text), origin="summary") for text in told if text),
+            *self.messages,
+        ]
 
     @property
     def span(self) -> tuple[int, int]:

@@ -65,6 +65,9 @@ Digest = Callable[[Sequence[Message], int], str]
 """The built-in digest: messages and a budget in tokens to a text; empty if there is nothing
 to tell."""
 
+Judge = Callable[[SummaryTask, str], str]
+"""Looks at a text for a task: why its source does not bear it out; empty if it does."""
+
 
 class Attempt(Struct, frozen=True, kw_only=True):
     """One call of a summariser, and what came of it."""
@@ -135,17 +138,19 @@ async def write_summary(
     summarizers: Sequence[Summarizer],
     *,
     digest: Digest,
+    judge: Judge = lambda _task, _text: "",
     retries: Retries | None = None,
     on_attempt: Callable[[Attempt], None] = lambda _: None,
     world: World | None = None,
 ) -> Written:
     """Have the summary of *task* written by the first of *summarizers* that can.
 
-    *digest* covers a part that none of them writes. *on_attempt* is told of each call as it
-    ends; it must not raise. Cancelling it cancels every call under way and leaves nothing
-    behind.
+    *digest* covers a part that none of them writes. *judge* refuses texts whose source does
+    not bear them out, of a part as of the whole; such a call is tried again. *on_attempt* is
+    told of each call as it ends; it must not raise. Cancelling it cancels every call under way
+    and leaves nothing behind.
     """
-    writing = _Writing(digest, retries or Retries(), on_attempt, world or World())
+    writing = _Writing(digest, judge, retries or Retries(), on_attempt, world or World())
     return await writing.run(task, [_Model(summarizer) for summarizer in summarizers])
 
 
@@ -215,11 +220,13 @@ class _Writing:
     def __init__(
         self,
         digest: Digest,
+        judge: Judge,
         retries: Retries,
         on_attempt: Callable[[Attempt], None],
         world: World,
     ) -> None:
         self._digest = digest
+        self._judge = judge
         self._retries = retries
         self._on_attempt = on_attempt
         self._world = world
@@ -395,6 +402,8 @@ class _Writing:
             return fault, error
         cost = spent(reply.usage) if reply.usage is not None else Spent(calls=1, uncounted=1)
         found = check(reply, request)
+        if isinstance(found, str) and (doubt := self._judge(task, found)):
+            found = Refusal(kind="doubtful", detail=doubt)
         if isinstance(found, Refusal):
             self._note(model, task, request, "refused", found.kind, found.detail, cost)
         else:
