@@ -32,6 +32,11 @@ STEPS = ("dedupe", "mask", "strip", "summarize", "window", "clip")
 """The names of the steps that a policy may use, in the order of the ladder."""
 
 
+BACKGROUND_WAIT_SECONDS = 30.0
+"""How long a session waits at the limit for a summary that is prepared in the background: longer
+than most take, and no longer than a person waits for a step."""
+
+
 class Policy(Struct, frozen=True, kw_only=True):
     """The rules by which a session is compacted; every field has the default preset's value."""
 

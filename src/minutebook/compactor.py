@@ -7,6 +7,7 @@ they were.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -30,20 +31,19 @@ from minutebook.events import (
 from minutebook.hooks import PostCompact, PreCompact
 from minutebook.operations import compaction_operation, compaction_request
 from minutebook.reports import Compacted, Explanation, Proposal
-from minutebook.summaries import approved, rebased, summarise
+from minutebook.summaries import Summary, approved, rebased, summarise
 from minutebook.tokens.estimate import estimate_message
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from minutebook.compaction.plan import Request
     from minutebook.companions import Companions
     from minutebook.counting import Counting
     from minutebook.journal import Journal
     from minutebook.messages import Message
     from minutebook.reports import Measures
-    from minutebook.summaries import Summary
 
+Gate = Callable[[Summary], Awaitable[None]]
+"""Awaited between a summary and its commit: a compaction in the background waits there."""
 Told = Literal["applied", "skipped", "failed"]
 Outcome = Literal["skipped", "vetoed", "refused", "failed", "cancelled"]
 
@@ -57,6 +57,23 @@ class Order(Struct, frozen=True, kw_only=True):
     """The share of the window that is to be left; None: the policy's."""
     approved: str = ""
     """The summary, in words that a person has approved; empty: it is still to be written."""
+    asking: bool = True
+    """Whether models are asked for a summary; else the digest writes it."""
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """What has become of a compaction in the background."""
+
+    done: Compacted | None = None
+    """It was committed just now."""
+    preparing: bool = False
+    """Its summary is still being written: so long only the limit counts."""
+    in_vain: bool = False
+    """It was waited for in vain at the limit: now no model is asked again."""
+
+
+NOTHING = Standing()
+"""Without a background."""
 
 
 class Compactor:
@@ -79,8 +96,10 @@ class Compactor:
         self._clock = clock
         self._session_id = Path(journal.store.path).parent.name or journal.store.path
 
-    async def make_room(self) -> Compacted | None:
+    async def make_room(self, standing: Standing = NOTHING) -> Compacted | None:
         """Compact if it is due; note what was done and why. None if nothing had to be done.
+
+        *standing* is what the background has come to.
 
         Raises:
             ConfigError: If the window is not known.
@@ -89,9 +108,10 @@ class Compactor:
         """
         bounds = self._counting.limits()
         size = self._counting.sure_size(bounds)
-        reason, done = due(bounds, size.tokens), None
-        if reason is not None:
-            done = await self._unless_vetoed(Order(trigger=reason))
+        reason, done = due(bounds, size.tokens), standing.done
+        if reason == "limit" or (reason is not None and not standing.preparing):
+            order = Order(trigger=reason, asking=not standing.in_vain)
+            done = await self._unless_vetoed(order) or done
         if reason == "limit" and done is not None and not done.changed:
             raise ContextOverflow(
                 tokens=size.tokens,
@@ -107,6 +127,7 @@ class Compactor:
             window_source=self._counting.settings.window_and_source()[1],
             due=reason,
             compacted=done,
+            preparing=standing.preparing,
             sent_tokens=size.tokens if done is None else done.tokens_after,
         )
         return done
@@ -120,17 +141,29 @@ class Compactor:
                 raise
             return None
 
-    async def compact(self, order: Order) -> Compacted:
-        """Do what was ordered; see `Session.compact` for what is raised."""
+    async def compact(self, order: Order, *, gate: Gate | None = None) -> Compacted:
+        """Do what was ordered; see `Session.compact` for what is raised.
+
+        With a *gate* it is committed only with a model's summary, and only if the history
+        still begins with what that was written for.
+        """
 
         async def prepare(instructions: str) -> Summary | None:
             measures = self._counting.measure(order.target)
             request = self._request(order, measures)
             if order.approved:
                 return approved(request, order.approved)
-            return await summarise(request, measures, self._companions, instructions)
+            if not order.asking:
+                return None
+            summary = await summarise(request, measures, self._companions, instructions)
+            if gate is not None:
+                await gate(_needed(summary))
+            return summary
 
         async def work(summary: Summary | None) -> Compacted:
+            context = self._journal.context
+            if gate is not None and (summary is None or rebased(summary, context) is None):
+                raise CompactionFailed("the session has moved on since its summary was begun")
             proposal = self._propose(order, summary)
             if order.approved and not proposal.holds(order.approved):
                 why = proposal.plan.reason or proposal.plan.steps[-1].detail
@@ -341,3 +374,16 @@ class Compactor:
             ),
             self._companions.listeners,
         )
+
+
+def _needed(summary: Summary | None) -> Summary:
+    """Give a summary that a compaction in the background can wait with.
+
+    Raises:
+        CompactionFailed: If there is none.
+    """
+    if summary is None:
+        raise CompactionFailed("no summary is needed: other steps make room enough")
+    if summary.written is None:
+        raise CompactionFailed(summary.detail)
+    return summary

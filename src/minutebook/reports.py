@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from minutebook.budget import Limits, Policy, preset
+from minutebook.budget import BACKGROUND_WAIT_SECONDS, Limits, Policy, preset
 from minutebook.compaction.plan import Plan
 from minutebook.config.values import Config
 from minutebook.context import Context
@@ -35,6 +35,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The model's output limit in tokens."""
     retention: Retention | None = None
     """What becomes of rotations on closing; None: nothing."""
+    background_fraction: float | None = None
+    """From which share of the trigger on `fit` prepares a summary in the background by itself;
+    None: only where it is asked to, from `preparing.FRACTION` on."""
+    background_wait_seconds: float = BACKGROUND_WAIT_SECONDS
+    """How long `fit` waits at the limit for a summary in the background."""
 
     @classmethod
     def of(
@@ -77,6 +82,8 @@ class Settings(Struct, frozen=True, kw_only=True):
             model=self.model or config.model or None,
             max_output=self.max_output or config.max_output,
             retention=config.retention if default else self.retention,
+            background_fraction=config.background_fraction,
+            background_wait_seconds=config.background_wait_seconds,
         )
 
     def described_by(self, metadata: Metadata) -> Settings:
@@ -188,6 +195,8 @@ class Explanation(Struct, frozen=True, kw_only=True):
     compacted: Compacted | None
     sent_tokens: int
     """The size of the request after it."""
+    preparing: bool = False
+    """Whether a summary is being prepared in the background."""
 
 
 def describe(folder: str, settings: Settings, *, created: float) -> Metadata:

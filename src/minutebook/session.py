@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from minutebook import operations, rewrites
 from minutebook.codec import clean
-from minutebook.compactor import Compactor, Order
+from minutebook.compactor import NOTHING, Compactor, Order
 from minutebook.companions import Companions
 from minutebook.counting import Counting
 from minutebook.drafts import numbered
 from minutebook.errors import CompactionFailed, InvalidMessage
 from minutebook.journal import Journal
+from minutebook.preparing import Preparing
 from minutebook.providers.overflow import classify
 from minutebook.readable import Readable
 from minutebook.records import Checkpoint, SystemPrompt, Tag
@@ -67,6 +68,7 @@ class Session(Readable):
         self._companions = companions
         self._clock = clock
         self._compactor = Compactor(journal, self._counting, companions, clock=clock)
+        self._preparing = Preparing(journal, self._counting, self._compactor, companions)
         self.mailbox = Mailbox(self._find, lambda: self.context)
         """What handles the tool `send_dmail`; `deliver` sends what waits in it."""
 
@@ -296,12 +298,18 @@ class Session(Readable):
         return done
 
     async def fit(
-        self, tools: Sequence[Mapping[str, Any]] | None = None, max_output: int | None = None
+        self,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        max_output: int | None = None,
+        *,
+        background: bool | None = None,
     ) -> View:
         """Compact if it is due, then give what is to be sent. Call it before each model call.
 
         Injection providers are asked for their text first; `explain` says afterwards what was
-        done and why.
+        done and why. With *background* a model's summary is prepared while the agent works, and
+        committed by a later `fit`; the limit alone is waited for (see `preparing`). None: as
+        the configuration says.
 
         Raises:
             ConfigError: If the window is not known.
@@ -318,7 +326,10 @@ class Session(Readable):
         injected = list(self._companions.injected(self.context))
         if injected:
             await self.append(*injected)
-        self._forget_marked(await self._compactor.make_room())
+        standing = NOTHING
+        if settings.background_fraction is not None if background is None else background:
+            standing = await self._preparing.advance()
+        self._forget_marked(await self._compactor.make_room(standing))
         return self.view()
 
     async def overflowed(self, error: object) -> bool:
@@ -405,12 +416,15 @@ class Session(Readable):
     async def close(self) -> None:
         """Wait for what is under way, then give up descriptors and the lock. Idempotent.
 
+        A summary that is being prepared is given up.
+
         Rotations are tidied up before, for as long as the retention allows.
         """
         retention = self.settings.retention
         tidy = None
         if retention is not None:
             tidy = operations.tidying(self.store, self.context, retention, now=self._clock())
+        await self._preparing.close()
         await self._journal.close(tidy)
 
     # What follows is called by the methods above only.
@@ -433,6 +447,7 @@ class Session(Readable):
         if all(message.seq != record.seq for message in self.context.history):
             raise InvalidMessage(f"the context holds no message {record.seq}")
         await self._journal.write([record])
+        self._preparing.look()
 
     async def _revert(
         self, to: int, message: Message | None, reason: str, *, mark_anew: bool = False
@@ -457,6 +472,7 @@ class Session(Readable):
         rotated = await self._journal.rewrite(build)
         self._settled = frozenset()
         self.mailbox.drop()
+        self._preparing.look()
         return rotated
 
     async def _compacted(self, order: Order) -> Compacted:

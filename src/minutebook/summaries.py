@@ -36,20 +36,27 @@ class Summary(Struct, frozen=True, kw_only=True):
     """What all calls used, those that failed among them."""
 
 
+def begins(history: tuple[Message, ...], pins: frozenset[int], context: Context) -> bool:
+    """Tell whether a context's history begins with these very messages, pinned as they were."""
+    now = context.history
+    if len(history) > len(now) or any(
+        one is not other for one, other in zip(history, now, strict=False)
+    ):
+        return False
+    return context.pins == pins or context.pins & {message.seq for message in history} == pins
+
+
 def rebased(summary: Summary, context: Context) -> tuple[Request, tuple[Message, ...]] | None:
     """Give the request with its summary, and the messages that have come since.
 
     None if there is no summary, or the history that it was written for is not the beginning
     of the present one any more, or other messages are pinned now.
     """
-    request, history = summary.request, context.history
-    count = len(request.history)
-    same = all(one is other for one, other in zip(request.history, history, strict=False))
-    if summary.written is None or count > len(history) or not same:
+    request = summary.request
+    if summary.written is None or not begins(request.history, request.pins, context):
         return None
-    if context.pins != request.pins:
-        return None
-    return structs.replace(request, summary=summary.written), history[count:]
+    later = context.history[len(request.history) :]
+    return structs.replace(request, summary=summary.written), later
 
 
 def approved(request: Request, text: str) -> Summary:

@@ -19,6 +19,7 @@ VALUES = {
     "model.window": (1_000, 2_000, 3_000),
     "model.max_output": (10, 20, 30),
     "background.fraction": (0.25, 0.5, 0.75),
+    "background.wait_seconds": (1.0, 2.0, 3.0),
     "compaction.target_ratio": (0.2, 0.3, 0.4),
     "compaction.keep_last": (3, 4, 5),
     "retention.keep_plain": (7, 8, 9),
@@ -43,7 +44,10 @@ def value_of(config: Config, key: str) -> object:
             "window": config.window,
             "max_output": config.max_output,
         },
-        "background": {"fraction": config.background_fraction},
+        "background": {
+            "fraction": config.background_fraction,
+            "wait_seconds": config.background_wait_seconds,
+        },
     }
     if table in at:
         return at[table][name]

@@ -95,7 +95,10 @@ def facts_of(config: Config) -> dict[str, Any]:
             "window": config.window,
             "max_output": config.max_output,
         },
-        "background": {"fraction": config.background_fraction},
+        "background": {
+            "fraction": config.background_fraction,
+            "wait_seconds": config.background_wait_seconds,
+        },
         "summary": {"prompt": config.prompt or None, "instructions": config.instructions},
         "compaction": config.policy,
         "retention": config.retention,

@@ -191,6 +191,7 @@ def _plain() -> dict[str, Field]:
         "model.window": Field(type=Tokens, remedy="give the model's window in tokens"),
         "model.max_output": Field(type=Tokens, remedy="give the longest reply in tokens"),
         "background.fraction": Field(type=Fraction, remedy="give a share between 0 and 1"),
+        "background.wait_seconds": Field(type=float, check=_not_negative),
         "summary.prompt": Field(type=str, check=_said),
         "summary.instructions": Field(type=str | tuple[str, ...], check=_texts),
     }

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from minutebook.budget import check, preset
+from minutebook.budget import BACKGROUND_WAIT_SECONDS, check, preset
 from minutebook.config.fields import PLAIN, PREFIX, VARIABLES, WrongValue
 from minutebook.config.parsing import Parsed
 from minutebook.config.values import INHERITS, Config, Problem, Profile, WrongConfig
@@ -148,6 +148,7 @@ def _config(values: dict[str, Any], sources: dict[str, str], parsed: Parsed | No
         window=values.get("model.window"),
         max_output=values.get("model.max_output"),
         background_fraction=values.get("background.fraction"),
+        background_wait_seconds=values.get("background.wait_seconds", BACKGROUND_WAIT_SECONDS),
         prompt=values.get("summary.prompt", ""),
         instructions=values.get("summary.instructions", ()),
         summarizers=found.summarizers,

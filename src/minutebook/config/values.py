@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from minutebook.budget import Policy
+from minutebook.budget import BACKGROUND_WAIT_SECONDS, Policy
 from minutebook.errors import ConfigError
 from minutebook.hooks import Command
 from minutebook.store.collecting import Retention
@@ -76,6 +76,8 @@ class Config(Struct, frozen=True, kw_only=True):
     """The main model's longest reply in tokens, if it was set."""
     background_fraction: float | None = None
     """From which share of the trigger on a summary is prepared in the background; None: never."""
+    background_wait_seconds: float = BACKGROUND_WAIT_SECONDS
+    """How long is waited for it at the limit."""
     prompt: str = ""
     """The instruction for summaries, in the place of ours; empty: ours."""
     instructions: tuple[str, ...] = ()
