@@ -206,6 +206,7 @@ class Compactor:
             fixed=measures.fixed,
             focus=order.focus,
             tagging=self._companions.tagging,
+            embed=self._companions.embed,
         )
 
     def _propose(self, order: Order, summary: Summary | None = None) -> Proposal:

@@ -18,6 +18,7 @@ from minutebook.hooks import Hooks
 from minutebook.messages import Message, replace, user
 
 if TYPE_CHECKING:
+    from minutebook.compaction.plan import Embed
     from minutebook.config.values import Config, TagRule
     from minutebook.models.retry import Retries
     from minutebook.models.summarizer import Summarizer
@@ -68,6 +69,9 @@ class Companions(Struct, frozen=True, kw_only=True):
     """What is added to every summary's instructions."""
     prompt: str = ""
     """An instruction in the place of ours."""
+    embed: Embed | None = None
+    """Tells the digest and the ledger how near lines are to the focus; None: by shared words.
+    See `models.embedding` for one that runs offline."""
     tagging: tuple[TagRule, ...] = ()
     """Rules for tags. What a protecting rule matches is protected in every compaction, messages
     that were written before the rule among them; nothing is written for it."""

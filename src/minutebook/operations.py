@@ -25,6 +25,7 @@ from minutebook.tokens.estimate import estimate_system, estimate_tools
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from minutebook.compaction.plan import Embed
     from minutebook.config.values import TagRule
     from minutebook.context import Context, Step
     from minutebook.lineage import Found, HasLineage
@@ -205,7 +206,12 @@ def tidying(
 
 
 def compaction_request(
-    context: Context, *, fixed: int, focus: str, tagging: Sequence[TagRule] = ()
+    context: Context,
+    *,
+    fixed: int,
+    focus: str,
+    tagging: Sequence[TagRule] = (),
+    embed: Embed | None = None,
 ) -> Request:
     """Say to the ladder what is to be made smaller, and what tags and rules protect in it.
 
@@ -220,6 +226,7 @@ def compaction_request(
         system_prompt=context.system_prompt or "",
         focus=focus,
         protected=tagged | protected_by(tagging, context.history),
+        embed=embed,
     )
 
 

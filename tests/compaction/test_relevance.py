@@ -1,6 +1,7 @@
 """Embeddings say what is near to the focus; each text is embedded once."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -71,3 +72,19 @@ def test_the_focus_is_what_was_spoken_and_said_last() -> None:
     assert asked[0] == "the parser\nnew\nnewer"
     assert relevance(Request(history=history)) is None
     assert relevance(Request(history=(), embed=embed)) is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [ValueError("no"), [[1.0]], [[1.0], [1.0, 2.0]], None],
+    ids=["raises", "few", "odd", "none"],
+)
+def test_a_function_that_fails_has_said_nothing(said: Any) -> None:
+    """No line is nearer than another, and nothing is raised."""
+
+    def broken(_texts: Sequence[str]) -> Any:
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    assert Relevance("aaa", broken).factors(["ab"]) == [1.0]

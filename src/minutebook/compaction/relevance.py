@@ -24,7 +24,11 @@ FOCUS_CHARS_MAX = 2_000
 
 
 class Relevance:
-    """Compares lines with the focus; each text is embedded once."""
+    """Compares lines with the focus; each text is embedded once.
+
+    A caller's function that raises, or gives what are no vectors, has said nothing: then no line
+    is nearer than another.
+    """
 
     def __init__(self, focus: str, embed: Embed) -> None:
         """Take the focus as a text, and the caller's function."""
@@ -36,6 +40,12 @@ class Relevance:
         """Give by what each text's worth is multiplied: from 1 to 1 + `NEARNESS_WEIGHT`."""
         if not texts:
             return []
+        try:
+            return self._factors(texts)
+        except Exception:  # noqa: BLE001 - the caller's code; what it says is a hint
+            return [1.0] * len(texts)
+
+    def _factors(self, texts: Sequence[str]) -> list[float]:
         new = [text for text in dict.fromkeys((self._focus, *texts)) if text not in self._known]
         if new:
             self._known.update(zip(new, self._embed(new), strict=True))
