@@ -172,7 +172,11 @@ async def test_what_a_tag_or_a_rule_protects_stays_word_for_word() -> None:
     by_tag, by_rule = marked.context.history[19], marked.context.history[15]
     assert by_tag.seq is not None
     await marked.tag(by_tag.seq, "read", "read", protected=True)
-    assert marked.context.tags == {by_tag.seq: ("read", "protected")}
+    assert by_rule.seq is not None
+    assert marked.context.tags == {
+        by_rule.seq: ("answer", "protected"),
+        by_tag.seq: ("read", "protected"),
+    }
 
     await plain.compact()
     await marked.compact()
@@ -182,6 +186,29 @@ async def test_what_a_tag_or_a_rule_protects_stays_word_for_word() -> None:
     for kept in (by_tag, by_rule):
         assert kept in marked.context.history
     assert marked.context.tags[by_tag.seq] == ("read", "protected")
+
+
+async def test_rules_tag_what_is_appended_and_protect_what_is_older() -> None:
+    """The tags are written with the message, results by the tool of the call they answer."""
+    rule = TagRule(tag="read", tool="read_file", role="tool")
+    old = TagRule(tag="answer", role="assistant", matches="^function_3 ", protected=True)
+    session = await session_with(Companions(tagging=(rule,)), turns=2)
+    assert session.context.tags == {3: ("read",), 7: ("read",)}
+    await session.append(
+        assistant("", tool_calls=[call("c1", "read_file"), call("x", "shell")]), usage=700
+    )
+    await session.append(tool("x", "no"), tool("c1", "yes"))
+    assert session.context.tags == {3: ("read",), 7: ("read",), 11: ("read",)}
+    assert session.context.token_count == 700
+
+    older = await session_with(Companions(), said=30)
+    with_rule = Session(
+        older.store, older.settings, companions=Companions(tagging=(old,)), clock=lambda: 5.0
+    )
+    with_rule.replay()
+    await with_rule.compact()
+    assert any(message.text.startswith("function_3 ") for message in with_rule.context.history)
+    assert with_rule.context.tags == {}
 
 
 async def test_a_later_tag_without_protection_takes_it_away() -> None:

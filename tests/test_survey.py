@@ -121,7 +121,9 @@ def test_the_last_messages_are_those_of_the_context(records: list[Record], count
 
     assert found.messages == context.history[before:]
     assert (found.before, found.system_prompt) == (before, context.system_prompt)
-    assert found.pins == {m.seq for m in found.messages} & context.pins
+    seqs = {message.seq for message in found.messages}
+    assert found.pins == seqs & context.pins
+    assert found.tags == {seq: tags for seq, tags in context.tags.items() if seq in seqs}
     assert [(mark.id, mark.messages) for mark in found.checkpoints] == [
         (mark.id, mark.messages) for mark in context.checkpoints if mark.messages >= before
     ]

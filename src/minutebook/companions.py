@@ -73,8 +73,8 @@ class Companions(Struct, frozen=True, kw_only=True):
     """Tells the digest and the ledger how near lines are to the focus; None: by shared words.
     See `models.embedding` for one that runs offline."""
     tagging: tuple[TagRule, ...] = ()
-    """Rules for tags. What a protecting rule matches is protected in every compaction, messages
-    that were written before the rule among them; nothing is written for it."""
+    """Rules for tags, which are written with each new message that they match. What a protecting
+    rule matches is protected in every compaction, messages older than the rule among them."""
 
     def with_config(self, config: Config, summarizers: tuple[Summarizer, ...]) -> Companions:
         """Give them with what a configuration says besides; what is here already comes first."""

@@ -10,12 +10,12 @@ from msgspec import structs
 
 from minutebook import rewrites
 from minutebook.compaction.plan import Request
-from minutebook.config.tagging import protected_by
+from minutebook.config.tagging import marked
 from minutebook.errors import InvalidMessage, StoreError
 from minutebook.lineage import NothingToUndo, find_checkpoint, last_rewrite, walk
 from minutebook.lines import Scanner, flatten
 from minutebook.messages import Message, replace, user
-from minutebook.records import Compaction
+from minutebook.records import Compaction, Tag
 from minutebook.retired import load_lineage, load_named, load_rotation
 from minutebook.store.files import FileStore
 from minutebook.store.forking import write_fork
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from minutebook.compaction.plan import Embed
+    from minutebook.config.tagging import Marks
     from minutebook.config.values import TagRule
     from minutebook.context import Context, Step
     from minutebook.lineage import Found, HasLineage
@@ -205,6 +206,48 @@ def tidying(
     return tidy
 
 
+def tags_by_rule(rules: Sequence[TagRule], context: Context, new: Sequence[Message]) -> list[Tag]:
+    """Give the tags that a user's rules say of new messages, to be written with them.
+
+    Raises:
+        ConfigError: If a rule has a pattern that is none.
+    """
+    if not rules:
+        return []
+    wanted = {message.tool_call_id for message in new if message.tool_call_id}
+    callers: list[Message] = []
+    for message in reversed(context.history) if wanted else ():
+        mine = {call.id for call in message.calls} & wanted
+        if mine:
+            # Only what it calls counts here: it was tagged when it was written.
+            callers.insert(0, replace(message, seq=None))
+            wanted -= mine
+        if not wanted:
+            break
+    found = marked(rules, [*callers, *new])
+    return [
+        Tag(seq=seq, content=f"marks message {seq}", tags=tags_of(said))
+        for seq, said in found.items()
+    ]
+
+
+def all_tags(rules: Sequence[TagRule], context: Context) -> dict[int, tuple[str, ...]]:
+    """Give the tags of the history's messages by `seq`: written ones, then those of the rules.
+
+    Raises:
+        ConfigError: If a rule has a pattern that is none.
+    """
+    tags = dict(context.tags)
+    for seq, said in marked(rules, context.history).items():
+        tags[seq] = tuple(dict.fromkeys((*tags.get(seq, ()), *tags_of(said))))
+    return tags
+
+
+def tags_of(said: Marks) -> tuple[str, ...]:
+    """Give the tags of a message that rules speak of, the protecting one among them."""
+    return (*said.tags, PROTECTED) if said.protected else said.tags
+
+
 def compaction_request(
     context: Context,
     *,
@@ -218,14 +261,14 @@ def compaction_request(
     Raises:
         ConfigError: If a rule of *tagging* has a pattern that is none.
     """
-    tagged = frozenset(seq for seq, tags in context.tags.items() if PROTECTED in tags)
+    tags = all_tags(tagging, context)
     return Request(
         history=context.history,
         pins=context.pins,
         fixed=fixed,
         system_prompt=context.system_prompt or "",
         focus=focus,
-        protected=tagged | protected_by(tagging, context.history),
+        protected=frozenset(seq for seq, names in tags.items() if PROTECTED in names),
         embed=embed,
     )
 

@@ -78,8 +78,8 @@ class Session(Readable):
         *messages* are `Message` values, or mappings in OpenAI's shape. *usage* is what the
         provider reported for the request that gave them: an SDK's object, a mapping, or the
         context's size in tokens; a report that cannot be true is not written. All or none is
-        written. Gives the messages with their numbers. Concurrent calls keep their order and
-        share a sync.
+        written, the tags that rules say of them too. Gives the messages with their numbers.
+        Concurrent calls keep their order and share a sync.
 
         Raises:
             InvalidMessage: If a message may not be written; nothing was.
@@ -89,11 +89,15 @@ class Session(Readable):
         journal = self._journal
         if not journal.is_ready:
             await journal.ready()
-        records: list[Record] = list(numbered(messages, journal.next_seq, self._clock()))
+        new = numbered(messages, journal.next_seq, self._clock())
+        records: list[Record] = list(new)
         if usage is not None:
             records += self._counting.believed(usage, records)
+        if self._companions.tagging:
+            records += operations.tags_by_rule(self._companions.tagging, self.context, new)
         written = await journal.write(records) if records else []
-        return tuple(written[: len(messages)])  # type: ignore[arg-type]  # the usage is last
+        # Usage and tags come last.
+        return tuple(written[: len(messages)])  # type: ignore[arg-type]
 
     async def record_usage(self, usage: object, *, model: str | None = None) -> None:
         """Write what the provider counted; from now on it is the exact size of the context.

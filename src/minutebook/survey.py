@@ -243,6 +243,8 @@ class LastMessages(Struct, frozen=True, kw_only=True):
     """How many messages stand before the first of them."""
     pins: frozenset[int]
     """The `seq` of those that are pinned."""
+    tags: dict[int, tuple[str, ...]]
+    """The tags of those that have any, by `seq`."""
     checkpoints: tuple[Marked, ...]
     """Those that stand before one of them or behind the last."""
 
@@ -252,7 +254,8 @@ def last_messages(found: Iterable[Run | Entry], count: int) -> LastMessages:
     kept: deque[Message] = deque(maxlen=count)
     marks: deque[Marked] = deque()
     numbers, total, prompt = Numbers(), 0, None
-    tagged: dict[int, bool] = {}
+    pinned: dict[int, bool] = {}
+    tags: dict[int, tuple[str, ...]] = {}
     for record in (entry.record for entry in flatten(found)):
         seq = numbers.take(record)
         match record:
@@ -265,16 +268,21 @@ def last_messages(found: Iterable[Run | Entry], count: int) -> LastMessages:
                 marks.append(_marked(record, total))
             case SystemPrompt(content=content):
                 prompt = content
-            case Tag(seq=tagged_seq, pin=pin) if pin is not None:
-                tagged[tagged_seq] = pin
+            case Tag():
+                if record.pin is not None:
+                    pinned[record.seq] = record.pin
+                if record.tags is not None:
+                    tags[record.seq] = record.tags
             case _:
                 pass
-    pins = {message.seq or 0 for message in kept if tagged.get(message.seq or 0, message.pin)}
+    seqs = [message.seq or 0 for message in kept]
+    pins = {message.seq or 0 for message in kept if pinned.get(message.seq or 0, message.pin)}
     return LastMessages(
         system_prompt=prompt,
         messages=tuple(kept),
         before=total - len(kept),
         pins=frozenset(pins),
+        tags={seq: tags[seq] for seq in seqs if tags.get(seq)},
         checkpoints=tuple(marks),
     )
 

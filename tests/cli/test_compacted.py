@@ -27,6 +27,7 @@ def test_what_is_kept_is_counted() -> None:
         bounds=limits(preset("default"), window=100, max_output=None, fixed=0),
         history=history,
         pins=frozenset({2}),
+        tags={1: ("a", "b"), 3: ("b",), 5: ("a",), 6: ("a",)},
         before={},
         after={},
     )
@@ -39,6 +40,14 @@ def test_what_is_kept_is_counted() -> None:
         "shortened": 1,
         "new": 1,
     }
+
+    assert compacted.tags_of(outcome) == [
+        {"tag": "a", "whole": 2, "shortened": 0, "left_out": 1},
+        {"tag": "b", "whole": 0, "shortened": 1, "left_out": 1},
+    ]
+    assert compacted._tag({"whole": 2, "shortened": 0, "left_out": 1}) == (
+        "2 word for word, 1 left out"
+    )
 
 
 def test_a_step_says_what_it_frees_and_what_it_adds() -> None:

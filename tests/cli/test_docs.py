@@ -43,6 +43,7 @@ def outputs(folder: Path) -> dict[str, Any]:
     make_session(folder)
     with minutebook.open_sync(folder) as session:
         session.append(minutebook.user("and now?"))
+        session.tag(2, "decision")
     found = {
         "checkpoint": run_json("checkpoint", folder, "--label", "here"),
         "pin": run_json("pin", folder, 2),

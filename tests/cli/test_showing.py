@@ -163,6 +163,20 @@ def test_pins_and_shortened_copies_are_marked(tmp_path: Path) -> None:
     assert not shortened or "shortened by mask" in text
 
 
+def test_tags_stand_beside_their_message(tmp_path: Path) -> None:
+    """In each kind of view, as JSON too, and with nothing in them that steers the terminal."""
+    folder = make_session(tmp_path / "s", turns=2)
+    with minutebook.open_sync(folder) as session:
+        session.tag(2, "decision", f"a{NASTY}")
+
+    for options in ((), ("--full",), ("--view",), ("--last", 9)):
+        text = run("show", folder, *options).stdout
+        assert "#decision, #a" in text
+        assert "\x1b" not in text
+    messages = run_json("show", folder)["messages"]
+    assert [len(message["tags"]) for message in messages[:3]] == [0, 2, 0]
+
+
 def test_another_agents_file_and_an_empty_one(tmp_path: Path) -> None:
     """A transcript shows like a session; nothing to show is said."""
     assert "1 user" in run("show", make_transcript(tmp_path / "chat.json")).stdout

@@ -2,7 +2,7 @@
 
 import pytest
 
-from minutebook.config.tagging import Marks, marks, protected_by
+from minutebook.config.tagging import Marks, marked, marks
 from minutebook.config.values import TagRule
 from minutebook.errors import ConfigError
 from minutebook.messages import Message, assistant, call, replace, tool, user
@@ -40,8 +40,8 @@ def test_without_rules_nothing_is_marked() -> None:
     assert marks((), user("port 80")) == Marks()
 
 
-def test_what_rules_protect_in_a_history() -> None:
-    """A result is known by its call's tool, the last call of an id; other rules do nothing."""
+def test_what_rules_say_of_a_history() -> None:
+    """A result is known by its call's tool, the last call of an id; by number, where one holds."""
     told = (
         assistant(tool_calls=[call("c1", "pytest")]),
         tool("c1", "3 passed"),
@@ -52,12 +52,15 @@ def test_what_rules_protect_in_a_history() -> None:
     history = [replace(message, seq=seq) for seq, message in enumerate(told, start=1)]
     results = TagRule(tag="tests", role="tool", tool="pytest", protected=True)
 
-    assert protected_by((DECISION, results), history) == {2}
-    assert protected_by((SECRET, results), history) == {2, 5}
-    assert protected_by((DECISION, TESTS), history) == frozenset()
+    assert marked((SECRET, results, DECISION), history) == {
+        2: Marks(tags=("tests",), protected=True),
+        5: Marks(tags=("port", "decision"), protected=True),
+    }
+    assert marked((), history) == {}
+    assert marked((DECISION,), told) == {}
 
 
 def test_a_pattern_that_is_none_is_an_error_of_ours() -> None:
     """The configuration is checked when it is read; a rule made by a program, here."""
     with pytest.raises(ConfigError, match=r"tags\.matches: '\(' is no pattern"):
-        protected_by((TagRule(tag="a", matches="(", protected=True),), ())
+        marked((TagRule(tag="a", matches="("),), ())

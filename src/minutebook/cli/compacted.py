@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from minutebook.budget import Limits, Policy, preset
 from minutebook.cli.giving_back import Given, told
+from minutebook.cli.harmless import harmless_line
 from minutebook.cli.inspecting import NAMES
 from minutebook.cli.rendering import Page, command, number, percent, plural
 from minutebook.compaction.plan import Plan
@@ -55,6 +56,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     history: tuple[Message, ...]
     """The messages before."""
     pins: frozenset[int]
+    tags: dict[int, tuple[str, ...]] = {}
+    """The tags of the messages before, by their number."""
     before: dict[str, int]
     """The estimate of the whole request by kind, in tokens."""
     after: dict[str, int]
@@ -89,6 +92,7 @@ def facts_of(
         },
         "steps": _steps(plan),
         "kept": kept_of(outcome),
+        "tags": tags_of(outcome),
         "left_out": len(plan.left_out),
         "not_imported": outcome.not_imported,
         "rotation": rotation.number if rotation is not None else None,
@@ -122,6 +126,17 @@ def kept_of(outcome: Outcome) -> dict[str, int]:
         "shortened": len(shortened),
         "new": sum(message.seq is None for message in plan.history),
     }
+
+
+def tags_of(outcome: Outcome) -> list[dict[str, Any]]:
+    """Count for each tag what became of its messages."""
+    shortened, gone = set(outcome.plan.shortened), set(outcome.plan.left_out)
+    counts: dict[str, dict[str, int]] = {}
+    for seq, tags in outcome.tags.items():
+        what = "left_out" if seq in gone else "shortened" if seq in shortened else "whole"
+        for tag in tags:
+            counts.setdefault(tag, {"whole": 0, "shortened": 0, "left_out": 0})[what] += 1
+    return [{"tag": tag, **count} for tag, count in sorted(counts.items())]
 
 
 def show(facts: dict[str, Any]) -> None:
@@ -190,6 +205,7 @@ def _show_kept(page: Page, facts: dict[str, Any]) -> None:
                 f"{plural(kept['whole'], 'message')} word for word"
                 + (f" ({inside})" if inside else ""),
             ),
+            *((f"#{harmless_line(counts['tag'])}", _tag(counts)) for counts in facts["tags"]),
             ("shortened", plural(kept["shortened"], "message") if kept["shortened"] else ""),
             (
                 "new",
@@ -211,6 +227,14 @@ def _show_kept(page: Page, facts: dict[str, Any]) -> None:
             ("resume", facts["as"]["resume"] if facts["as"] else ""),
             ("not in it", told(facts["as"]["lost"]) if facts["as"] else ""),
         ]
+    )
+
+
+def _tag(counts: dict[str, Any]) -> str:
+    """Say what became of a tag's messages."""
+    words = {"whole": "word for word", "shortened": "shortened", "left_out": "left out"}
+    return ", ".join(
+        f"{number(counts[what])} {said}" for what, said in words.items() if counts[what]
     )
 
 

@@ -38,7 +38,7 @@ from minutebook.config.reading import load_config
 from minutebook.context import Context
 from minutebook.messages import Message
 from minutebook.opening import DEFAULT_PRESET
-from minutebook.operations import compaction_request, fixed_tokens
+from minutebook.operations import all_tags, compaction_request, fixed_tokens
 from minutebook.tokens.breakdown import by_kind
 
 
@@ -227,6 +227,7 @@ def _dry(job: Job) -> Outcome:
         bounds=bounds,
         history=context.history,
         pins=pins,
+        tags=all_tags(job.config.tags, context),
         before=by_kind(context.system_prompt, (), context.history, pins),
         after=by_kind(context.system_prompt, (), plan.history, pins),
         not_imported=_not_imported(opened),
@@ -292,6 +293,7 @@ def _compact(job: Job, folder: Path, window: int) -> Outcome:
         ) as session:
             history: tuple[Message, ...] = session.context.history
             pins: frozenset[int] = session.context.pins
+            tags = all_tags(job.config.tags, session.context)
             rewrites = len(session.context.lineage)
             with working(f"compacting {plural(len(history), 'message')}"), prompt_interrupts():
                 done = session.compact(job.focus, target=job.target)
@@ -305,6 +307,7 @@ def _compact(job: Job, folder: Path, window: int) -> Outcome:
         bounds=done.limits,
         history=history,
         pins=pins,
+        tags=tags,
         before=done.before,
         after=done.after,
         rotation=done.rotation,

@@ -9,13 +9,14 @@ from typing import Annotated, Any
 
 import typer
 from msgspec import Struct
+from msgspec.structs import replace
 
 from minutebook.cli.harmless import harmless_line
 from minutebook.cli.opening import Opened, check_only_conversation, is_session, reading
 from minutebook.cli.options import ConversationOption, JsonOption, PartialOption, PathArgument
 from minutebook.cli.rendering import LABEL, Page, emit_json, moment, number, plural, working
 from minutebook.cli.surveying import store_for_reading, told
-from minutebook.context import Mark
+from minutebook.context import Context, Mark
 from minutebook.following import follow
 from minutebook.messages import (
     AudioPart,
@@ -54,11 +55,16 @@ class Shown(Struct, frozen=True, kw_only=True):
     prompt: str | None
     messages: tuple[Message, ...]
     pins: frozenset[int]
+    tags: Mapping[int, Sequence[str]] = {}
+    """The tags of messages, by their number."""
     marks: Mapping[int, Sequence[Mark | Marked]] = {}
     """The checkpoints that stand before a message, by its index; those at the end too."""
     left_out: int = 0
     """How many messages before the first one are not shown."""
 
+
+UNMARKED = Shown(prompt=None, messages=(), pins=frozenset())
+"""What is known of messages that have just come."""
 
 FullOption = Annotated[
     bool, typer.Option("--full", help="Everything ever written, what is no longer sent too.")
@@ -119,7 +125,9 @@ def show(
             {
                 "path": str(path),
                 "system_prompt": shown.prompt,
-                "messages": [message_facts(message, shown.pins) for message in shown.messages],
+                "messages": [
+                    message_facts(message, shown.pins, shown.tags) for message in shown.messages
+                ],
             }
         )
     else:
@@ -131,15 +139,20 @@ def _chosen(opened: Opened, *, full: bool, view: bool, partial: bool) -> Shown:
     context = opened.context
     if full:
         messages = opened.everything(partial=partial)
-        return Shown(prompt=context.system_prompt, messages=messages, pins=context.pins)
+        return _shown(context, messages)
     if view:
         sent = make_view(context.system_prompt, context.history)
-        return Shown(prompt=sent.system_prompt, messages=sent.messages, pins=context.pins)
+        return replace(_shown(context, sent.messages), prompt=sent.system_prompt)
     marks: dict[int, list[Mark]] = {}
     for mark in context.checkpoints:
         marks.setdefault(mark.messages, []).append(mark)
+    return replace(_shown(context, context.history), marks=marks)
+
+
+def _shown(context: Context, messages: tuple[Message, ...]) -> Shown:
+    """Show messages with the marks that the context has for them."""
     return Shown(
-        prompt=context.system_prompt, messages=context.history, pins=context.pins, marks=marks
+        prompt=context.system_prompt, messages=messages, pins=context.pins, tags=context.tags
     )
 
 
@@ -158,6 +171,7 @@ def _end_of(path: Path, last: int) -> Shown:
         prompt=None if found.before else found.system_prompt,
         messages=found.messages,
         pins=found.pins,
+        tags=found.tags,
         marks=marks,
         left_out=found.before,
     )
@@ -179,7 +193,7 @@ async def _follow(path: Path, page: Page, *, unfold: bool) -> None:
                 case Message():
                     name = names.pop(record.tool_call_id or "", "")
                     names |= {call.id: call.name for call in record.calls}
-                    _message(page, record, name, frozenset(), unfold=unfold)
+                    _message(page, record, name, UNMARKED, unfold=unfold)
                 case Checkpoint():
                     label = f" {record.label}" if record.label else ""
                     page.line(f"── checkpoint {record.id}{label}", style=LABEL)
@@ -199,12 +213,15 @@ def _only_last(shown: Shown, last: int) -> Shown:
         prompt=shown.prompt if not skipped else None,
         messages=shown.messages[skipped:],
         pins=shown.pins,
+        tags=shown.tags,
         marks={index - skipped: marks for index, marks in shown.marks.items() if index >= skipped},
         left_out=skipped,
     )
 
 
-def message_facts(message: Message, pins: frozenset[int]) -> dict[str, Any]:
+def message_facts(
+    message: Message, pins: frozenset[int], tags: Mapping[int, Sequence[str]]
+) -> dict[str, Any]:
     """Describe a message as a JSON value."""
     return {
         "seq": message.seq,
@@ -213,6 +230,7 @@ def message_facts(message: Message, pins: frozenset[int]) -> dict[str, Any]:
         "at": message.at,
         "active": message.active,
         "pinned": message.seq in pins,
+        "tags": list(tags.get(message.seq or 0, ())),
         "elided": message.elided or None,
         "text": message.text,
         "thinking": message.thinking,
@@ -239,7 +257,7 @@ def _print(shown: Shown, *, unfold: bool) -> None:
     names = _names_of_results(shown.messages)
     for index, message in enumerate(shown.messages):
         _marks(page, shown.marks.get(index, ()))
-        _message(page, message, names.get(index, ""), shown.pins, unfold=unfold)
+        _message(page, message, names.get(index, ""), shown, unfold=unfold)
     _marks(page, shown.marks.get(len(shown.messages), ()))
 
 
@@ -259,15 +277,14 @@ def _names_of_results(messages: Sequence[Message]) -> dict[int, str]:
     }
 
 
-def _message(
-    page: Page, message: Message, tool: str, pins: frozenset[int], *, unfold: bool
-) -> None:
+def _message(page: Page, message: Message, tool: str, shown: Shown, *, unfold: bool) -> None:
     origin = origin_of(message)
     who = message.role if origin in {message.role, "user"} else f"{origin} ({message.role})"
     notes = [
         tool,
         moment(message.at),
-        "pinned" if message.seq in pins else "",
+        "pinned" if message.seq in shown.pins else "",
+        ", ".join(f"#{harmless_line(tag)}" for tag in shown.tags.get(message.seq or 0, ())),
         f"shortened by {message.elided}" if message.elided else "",
         "" if message.active else "no longer sent",
     ]

@@ -28,28 +28,27 @@ def marks(rules: Sequence[TagRule], message: Message, *, tool: str = "") -> Mark
     return Marks(tags=tuple(tags), protected=any(rule.protected for rule in holding))
 
 
-def protected_by(rules: Sequence[TagRule], history: Sequence[Message]) -> frozenset[int]:
-    """Give the `seq` of the messages of a history that one of the rules protects.
+def marked(rules: Sequence[TagRule], history: Sequence[Message]) -> dict[int, Marks]:
+    """Give what the rules say of the messages of a history that one of them holds of, by `seq`.
 
     Raises:
         ConfigError: If a rule's `matches` is no regular expression.
     """
-    protecting = [rule for rule in rules if rule.protected]
-    if not protecting:
-        return frozenset()
-    for rule in protecting:
+    if not rules:
+        return {}
+    for rule in rules:
         try:
             re.compile(rule.matches)
         except re.error as error:
             raise ConfigError("tags.matches", f"{rule.matches!r} is no pattern: {error}") from None
     names: dict[str, str] = {}
-    found = set()
+    found = {}
     for message in history:
         names.update((call.id, call.name) for call in message.calls)
-        tool = names.get(message.tool_call_id or "", "")
-        if message.seq is not None and marks(protecting, message, tool=tool).protected:
-            found.add(message.seq)
-    return frozenset(found)
+        said = marks(rules, message, tool=names.get(message.tool_call_id or "", ""))
+        if message.seq is not None and said.tags:
+            found[message.seq] = said
+    return found
 
 
 def _holds(rule: TagRule, message: Message, tool: str) -> bool:
