@@ -220,7 +220,7 @@ class Model:
             raise NotThereError
         self._become(old, old, "undo", entry.left)
 
-    def compact(self, plan: Sequence[Message], tokens: int) -> None:
+    def compact(self, plan: Sequence[Message], tokens: int, *, pinned: int | None = None) -> None:
         """Put the messages that a compaction decided on in the place of the history."""
         before = marks(self.log)
         text = prompt(self.log)
@@ -233,6 +233,8 @@ class Model:
                 self.next_seq += 1
             laid.append(Said(message))
         laid += [Tagged(seq, *value) for seq, value in before.items()]
+        if pinned is not None:
+            laid.append(Tagged(pinned, pin=True))
         start: Log = () if text is None else (Prompted(text),)
         mark = Marked(self.next_checkpoint)
         self.next_checkpoint += 1

@@ -10,11 +10,12 @@ import hypothesis
 import pytest
 
 from minutebook.context import Context, fold
-from minutebook.errors import CheckpointNotFound, ConfigError, ContextOverflow
+from minutebook.errors import CheckpointNotFound, ConfigError, ContextOverflow, InvalidMessage
 from minutebook.lineage import NothingToUndo
 from minutebook.messages import Message, replace
 from minutebook.opening import open_session
 from minutebook.providers import validate_anthropic, validate_chat
+from minutebook.recovery import holds_whole
 from minutebook.reports import Settings
 from minutebook.session import Session
 from minutebook.store.disk import Disk
@@ -260,9 +261,37 @@ class Player:
 
     async def do_pin(self, step: Do) -> None:
         seq = self._some_seq(step)
-        if seq is not None:
+        if seq is None:
+            return
+        if not step.value or holds_whole(self.session.context, seq):
             await self.session.pin(seq, pinned=step.value)
             self.model.mark(seq, pin=step.value)
+        else:
+            await self._bring_back(seq)
+
+    async def do_pin_any(self, step: Do) -> None:
+        """Pin whatever was ever said."""
+        seqs = sorted(self.model.words)
+        seq = seqs[step.which % len(seqs)] if seqs else None
+        if seq is not None and not holds_whole(self.session.context, seq):
+            await self._bring_back(seq)
+
+    async def _bring_back(self, seq: int) -> None:
+        before, size = values(self.session.context), self.session.store.size
+        history = self.session.context.history
+        try:
+            await self.session.pin(seq)
+        except InvalidMessage:
+            assert (values(self.session.context), self.session.store.size) == (before, size)
+            return
+        after = self.session.context.history
+        (back,) = [message for message in after if message.seq == seq]
+        was = self.model.words[seq]
+        assert replace(back, pin=was.pin, at=was.at) == was
+        kept = {message.seq: message for message in after}
+        assert all(kept[m.seq] == m for m in history if not m.elided)
+        self.model.compact(after, self.session.context.token_count, pinned=seq)
+        self.ids.append(self.model.next_checkpoint - 1)
 
     async def do_tag(self, step: Do) -> None:
         seq = self._some_seq(step)

@@ -115,6 +115,7 @@ OPERATIONS: st.SearchStrategy[Do] = st.one_of(
     st.just(Do("clear")),
     st.builds(Do, st.just("compact"), value=st.sampled_from([None, 0.05, 0.3])),
     st.builds(Do, st.just("pin"), WHICH, st.sampled_from([True, True, False])),
+    st.builds(Do, st.just("pin_any"), WHICH),
     st.builds(Do, st.just("tag"), WHICH, st.sampled_from([(), ("a",), ("b", "c")])),
     st.just(Do("reopen")),
 )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from minutebook.journal import Journal
     from minutebook.records import Record
     from minutebook.reports import Settings
-    from minutebook.tokens.calibration import Observation, Size
+    from minutebook.tokens.calibration import Calibration, Observation, Size
 
 PLAUSIBLE_LEAST, PLAUSIBLE_MOST = 0.5, 1.5
 """A report within these shares of what was expected is taken without a closer look: it is
@@ -80,6 +80,15 @@ class Counting:
             carried=_carried(context),
         )
 
+    def line(self) -> Calibration:
+        """Give how the provider counts beside our estimates, as far as it is known."""
+        context = self._journal.context
+        return self._meter.line(
+            *context.measured(),
+            model=self.settings.model,
+            carried=_carried(context),
+        )
+
     def sure_size(self, bounds: Limits) -> Size:
         """Give the size, what is new counted exactly where the estimate cannot tell.
 
@@ -111,13 +120,8 @@ class Counting:
 
     def measure(self, target_ratio: float | None = None) -> Measures:
         """Take the sizes and bounds of the moment; raises as `limits` does."""
-        context, bounds = self._journal.context, self.limits(target_ratio)
-        line = self._meter.line(
-            *context.measured(),
-            model=self.settings.model,
-            carried=_carried(context),
-        )
-        count = len(context.history)
+        bounds, line = self.limits(target_ratio), self.line()
+        count = len(self._journal.context.history)
         estimated = structs.replace(
             bounds,
             trigger=max(1, line.estimate(bounds.trigger, count)),

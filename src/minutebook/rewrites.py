@@ -215,6 +215,16 @@ def prompt_lines(context: Context) -> list[bytes]:
     return [] if prompt is None else [encode_line(SystemPrompt(content=prompt))]
 
 
+class Back(Struct, frozen=True, kw_only=True):
+    """A message that comes back from a rotation."""
+
+    message: Message
+    line: bytes
+    """As it stands there, with its newline."""
+    pin: Tag | None = None
+    """What is to be said of it."""
+
+
 class _Laid(Struct, frozen=True, kw_only=True):
     """A new history as lines."""
 
@@ -226,7 +236,7 @@ class _Laid(Struct, frozen=True, kw_only=True):
 
 def compaction(
     context: Context,
-    items: Sequence[Message],
+    items: Sequence[Message | Back],
     *,
     record: Compaction,
     fixed: int,
@@ -238,14 +248,15 @@ def compaction(
     """Replace the history by *items*: the messages themselves, shortened copies, new ones.
 
     A message that is the very object of the context's history is carried over by its bytes,
-    which *read* gives. *record* has all but what is only known here. For the usage record at
-    the end: *fixed* is the estimate of system prompt and tools in tokens, *count* gives the
-    size of a request from its estimate and its number of messages, *learned* is what is known
-    of the provider's counting.
+    which *read* gives; one that comes back from a rotation brings its own. *record* has all but
+    what is only known here. For the usage record at the end: *fixed* is the estimate of system
+    prompt and tools in tokens, *count* gives the size of a request from its estimate and its
+    number of messages, *learned* is what is known of the provider's counting.
     """
     following = context.next
     laid = _lay(context, items, read, at)
     tags = tag_changes(context, None, only=frozenset(laid.carried))
+    tags += [item.pin for item in items if isinstance(item, Back) and item.pin is not None]
     tokens = count(fixed + laid.tokens, len(items))
     usage = Usage(
         token_count=tokens,
@@ -287,7 +298,7 @@ def _checkpoint_line(number: int, span: bytes, at: float) -> bytes:
     return encode_line(Checkpoint(id=number, content=content, at=at, sum=span_sum(span)))
 
 
-def _lay(context: Context, items: Sequence[Message], read: Read, at: float) -> _Laid:
+def _lay(context: Context, items: Sequence[Message | Back], read: Read, at: float) -> _Laid:
     """Write the new history: carried lines as they were, new messages with new numbers."""
     index = {id(message): position for position, message in enumerate(context.history)}
     lines: list[bytes] = []
@@ -295,18 +306,20 @@ def _lay(context: Context, items: Sequence[Message], read: Read, at: float) -> _
     made: list[int] = []
     tokens = 0
     for item in items:
-        position = index.get(id(item))
-        message = item
-        if item.seq is None:
-            message = replace(item, seq=context.next_seq + len(made), at=at)
+        message = item.message if isinstance(item, Back) else item
+        position = index.get(id(message))
+        if message.seq is None:
+            message = replace(message, seq=context.next_seq + len(made), at=at)
             made.append(context.next_seq + len(made))
         else:
-            carried.append(item.seq)
-        if position is None:
+            carried.append(message.seq)
+        raw = item.line if isinstance(item, Back) else b""
+        if position is not None:
+            raw = read(None, *context.span(position)) + b"\n"
+        if not raw:
             lines.append(encode_line(message))
         else:
-            raw = read(None, *context.span(position)) + b"\n"
-            lines.append(raw if has_seq(raw) else with_seq(raw, item.seq or 0))
+            lines.append(raw if has_seq(raw) else with_seq(raw, message.seq or 0))
         tokens += estimate_message(message)
     return _Laid(lines=tuple(lines), carried=tuple(carried), made=tuple(made), tokens=tokens)
 

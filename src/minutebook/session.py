@@ -23,6 +23,7 @@ from minutebook.preparing import Preparing
 from minutebook.providers.overflow import classify
 from minutebook.readable import Readable
 from minutebook.records import Checkpoint, SystemPrompt, Tag
+from minutebook.recovery import bring_back, holds_whole
 from minutebook.retired import load_number
 from minutebook.sums import span_sum
 from minutebook.tools.dmail import OFFER, Mailbox, letter
@@ -161,10 +162,22 @@ class Session(Readable):
     async def pin(self, seq: int, *, pinned: bool = True) -> None:
         """Pin a message, so that it survives every compaction word for word; or unpin it.
 
+        One that a compaction has already summarised, shortened or left out comes back from its
+        rotation, with its exchange and at its place, by one rewrite.
+
         Raises:
-            InvalidMessage: If the context holds no message of that number.
+            InvalidMessage: If there is no message of that number, or a revert or a clear has
+                left it behind.
         """
-        await self._tag(Tag(seq=seq, content=f"marks message {seq}", pin=pinned))
+        await self._journal.ready()
+        if not pinned or holds_whole(self.context, seq):
+            await self._tag(Tag(seq=seq, content=f"marks message {seq}", pin=pinned))
+            return
+        await self._journal.rewrite(
+            lambda: bring_back(self.context, self.store, seq, self._counting, at=self._clock())
+        )
+        self._settled = frozenset()
+        self._preparing.look()
 
     async def tag(self, seq: int, *tags: str, protected: bool = False) -> None:
         """Give a message these tags, in place of those it had.

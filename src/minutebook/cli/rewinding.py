@@ -341,7 +341,8 @@ def _show_made(
 def pin(path: SessionArgument, seq: SeqArgument, json: JsonOption = False) -> None:
     """Keep a message word for word in every compaction.
 
-    Its number is the one that show prints.
+    Its number is the one that show prints. One that a compaction has left behind already comes
+    back, with its exchange.
     """
     _pin(path, seq, pinned=True, json=json)
 
