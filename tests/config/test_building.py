@@ -2,7 +2,7 @@
 
 import pytest
 
-from minutebook.config.building import make_summarizers, missing_keys
+from minutebook.config.building import make_summarizers, missing_keys, small_windows
 from minutebook.config.values import Config, SummarizerSettings
 from minutebook.errors import ConfigError
 
@@ -56,3 +56,15 @@ def test_what_an_entry_leaves_out_comes_from_the_environment(
 
     with pytest.raises(ConfigError, match="MINUTEBOOK_SUMMARY_MODEL"):
         make_summarizers(Config(summarizers=(SummarizerSettings(kind="openai"),)), {})
+
+
+def test_case_c023_a_window_that_is_too_small_is_said_once() -> None:
+    """Smaller than what is to be compacted; nothing is said where a window is not known."""
+    main = Config(window=128_000, summarizers=(LOCAL, LOCAL, CLAUDE))
+    (local, claude) = small_windows(main)
+    assert "small-model has a window of 32000 tokens" in local
+    assert "other-model has a window of 64000 tokens" in claude
+    assert small_windows(Config(window=30_000, summarizers=(LOCAL,))) == []
+    assert small_windows(Config(summarizers=(LOCAL,))) == []
+    nameless = SummarizerSettings(kind="openai", key_env="K")
+    assert small_windows(Config(model="gpt-4o", summarizers=(nameless,))) == []

@@ -3,10 +3,12 @@
 import socket
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
-from minutebook.models.windows import window_of
+from minutebook.models import windows
+from minutebook.models.windows import OURS, window_of
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,35 @@ def test_windows_of_well_known_models(model: str, least: int) -> None:
 
     assert found is not None
     assert least <= found < 100_000_000
+
+
+@pytest.mark.parametrize("model", list(OURS))
+def test_ours_are_only_those_that_the_package_lacks(model: str, monkeypatch: Any) -> None:
+    """A row that it has by now is to go."""
+    assert window_of(model) == OURS[model]
+    monkeypatch.setattr(windows, "OURS", {})
+    window_of.cache_clear()
+    assert window_of(model) is None
+    window_of.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "gemini-2.5-pro",
+        "gemini-3.1-pro-preview",
+        "google/gemini-2.5-pro",
+        "kimi-k2",
+        "moonshotai/kimi-k2.5",
+        "anthropic/claude-sonnet-4-5",
+        "openai/gpt-4o",
+    ],
+)
+def test_a_window_is_found_by_whoever_serves_the_model(model: str) -> None:
+    """Though its maker's entry has none, or the name has a provider before it."""
+    found = window_of(model)
+    assert found is not None
+    assert found >= 128_000
 
 
 @pytest.mark.parametrize("model", ["", "no-such-model", "gpt-4o\n", "\udc00", "x" * 10_000])

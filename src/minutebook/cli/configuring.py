@@ -132,7 +132,7 @@ def _worded(value: object) -> str:
 
 
 def _check(path: Path | None, *, json: bool) -> None:
-    from minutebook.config.building import missing_keys
+    from minutebook.config.building import missing_keys, small_windows
     from minutebook.config.reading import choose
     from minutebook.config.resolving import unknown_variables
     from minutebook.config.values import WrongConfig
@@ -141,8 +141,10 @@ def _check(path: Path | None, *, json: bool) -> None:
     notes = [f"{name} stands for no setting" for name in unknown_variables(os.environ)]
     file = choose(_named(path), near=path or Path(), environment=os.environ)
     try:
-        names = missing_keys(_load(path), os.environ)
+        config = _load(path)
+        names = missing_keys(config, os.environ)
         notes += [f"{name} is not set, so there is no key" for name in names]
+        notes += small_windows(config)
     except WrongConfig as error:
         problems = error.problems
     if json:
