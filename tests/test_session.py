@@ -242,20 +242,6 @@ async def test_a_checkpoint_after_a_torn_line_sums_what_stays() -> None:
         assert len(session.problems) == 1
 
 
-async def test_pins_and_tags_mark_messages(session: Session) -> None:
-    """They are replaced by later ones, and an unknown message cannot have any."""
-    await session.append(user("a"), user("b", pin=True))
-    await session.pin(1)
-    await session.pin(2, pinned=False)
-    await session.tag(1, "x", "y")
-    await session.tag(1, "z")
-
-    assert session.context.pins == {1}
-    assert session.context.tags == {1: ("z",)}
-    with pytest.raises(InvalidMessage, match="no message 3"):
-        await session.pin(3)
-
-
 async def test_numbers_of_messages_left_behind_cannot_be_pinned(session: Session) -> None:
     """The context has to hold the message."""
     await session.append(user("a"))

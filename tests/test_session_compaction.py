@@ -197,3 +197,28 @@ async def test_several_compactions_in_a_row(session: Session) -> None:
     assert len({message.seq for message in found}) == len(found)
     assert sum(message.origin == "user" for message in found) == 36
     assert sum(m.origin == "summary" for m in session.context.history) <= 1
+
+
+async def test_a_compaction_says_what_it_costs_and_saves(session: Session) -> None:
+    """In tokens; in dollars where the model's price is known; nothing if nothing was changed."""
+    await talk(session, 20)
+    await session.record_usage({"input_tokens": 500, "cache_read_input_tokens": 4_500})
+    done = await session.compact(target=0.3)
+
+    costs = done.costs()
+    assert (costs.reread_tokens, costs.saved_tokens) == (
+        done.tokens_after,
+        done.tokens_before - done.tokens_after,
+    )
+    assert costs.cache_share == 0.9
+    assert costs.cost_usd is None
+    priced = done.costs("gpt-4o")
+    assert priced.cost_usd is not None
+    assert priced.saved_usd is not None
+    assert priced.saved_usd > 0
+    assert priced.cost_usd > 0
+    assert priced.pays_after == 1
+    assert done.costs("no-such-model") == costs
+    again = await session.compact(target=0.3)
+    if not again.changed:
+        assert again.costs().saved_tokens == 0

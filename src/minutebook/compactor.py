@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 
 from minutebook.budget import due
 from minutebook.compaction.ladder import compact
+from minutebook.costing import cache_share
 from minutebook.errors import (
     CompactionFailed,
     CompactionVetoed,
@@ -260,7 +261,7 @@ class Compactor:
             )
         if plan.checks is not None:
             self._companions.emit(Verified(score=plan.checks.score, parts=plan.checks.parts))
-        rotation = None
+        rotation, share = None, cache_share(self._journal.context.usages)
         if plan.changed:
             snapshot = self._companions.snapshot()
             operation = compaction_operation(
@@ -280,6 +281,9 @@ class Compactor:
             tokens_before=measures.tokens,
             tokens_after=after.tokens,
             rotation=rotation,
+            model=proposal.model,
+            spent=proposal.usage,
+            cache_share=share,
         )
 
     async def _watched(
@@ -330,7 +334,7 @@ class Compactor:
         return await self._companions.hooks.ask(details, self._companions.listeners)
 
     async def _tell_done(self, order: Order, done: Compacted) -> None:
-        """Tell of a compaction that was committed, or that had nothing to do."""
+        """Tell of a compaction that was committed, or had nothing to do."""
         companions, plan, rotation = self._companions, done.plan, done.rotation
         if rotation is None:
             ended = CompactionEnded(trigger=order.trigger, outcome="skipped", reason=plan.reason)
@@ -357,13 +361,7 @@ class Compactor:
             told: Told = "skipped" if outcome == "vetoed" else "failed"
             await self._post(order, tokens, tokens, told)
 
-    async def _post(
-        self,
-        order: Order,
-        before: int,
-        after: int,
-        outcome: Told,
-    ) -> None:
+    async def _post(self, order: Order, before: int, after: int, outcome: Told) -> None:
         await self._companions.hooks.tell(
             PostCompact(
                 session=self._session_id,

@@ -31,17 +31,13 @@ if TYPE_CHECKING:
     from minutebook.context import Context, Step
     from minutebook.lineage import Found, HasLineage
     from minutebook.records import Rotated
-    from minutebook.reports import Proposal
+    from minutebook.reports import Proposal, Settings
     from minutebook.rewrites import Operation
     from minutebook.store.collecting import Retention
     from minutebook.store.contract import Rotation, Store
 
 PROTECTED = "protected"
 """The tag that protects its message: it stands in the log beside the message's other tags."""
-
-
-_OWN_ORIGINS = frozenset({"notice", "dmail", "checkpoint"})
-"""What a rewrite writes as messages of its own."""
 
 
 def checkpoint_marker(number: int) -> Message:
@@ -94,6 +90,23 @@ def remember_window(store: Store, window: int) -> None:
             store.save_metadata(structs.replace(store.metadata, learned_window=window))
 
 
+def remember_model(store: Store, settings: Settings) -> None:
+    """Keep which model is talked to, where the store keeps such things.
+
+    A failure costs the knowledge, not the session: who opens it next has to say it.
+    """
+    if isinstance(store, FileStore):
+        with suppress(StoreError):
+            store.save_metadata(
+                structs.replace(
+                    store.metadata,
+                    model=settings.model or "",
+                    window=settings.window,
+                    learned_window=settings.learned_window,
+                )
+            )
+
+
 def fixed_tokens(prompt: str | None, tools: Sequence[Mapping[str, Any]]) -> int:
     """Give what every request takes whatever the history: system prompt and tool schemas."""
     return estimate_system(prompt) + sum(estimate_tools(tools).values())
@@ -120,7 +133,7 @@ def undo_operation(context: Context, store: Store, *, force: bool, at: float) ->
     since: list[bytes] = []
     if isinstance(record, Compaction):
         since = _since(context, store, step)
-    elif not force and (later := _later_messages(context, step)):
+    elif not force and (later := _later_messages(context, store, step)):
         raise NothingToUndo(
             f"{later} messages came after it, which would be left behind in a rotation; "
             "use force to do it"
@@ -146,16 +159,14 @@ def _since(context: Context, store: Store, step: Step) -> list[bytes]:
     return rewrites.since_lines(entries, data, context, step.start)
 
 
-def _later_messages(context: Context, step: Step) -> int:
-    """Count the messages after a rewrite that are not its own notes."""
-    own = max(0, getattr(step.record, "lines", 0) - 1)
-    later = [
-        message
-        for index, message in enumerate(context.history)
-        if context.span(index)[0] > step.start
-    ]
-    notes = sum(message.origin in _OWN_ORIGINS for message in later[:own])
-    return len(later) - notes
+def _later_messages(context: Context, store: Store, step: Step) -> int:
+    """Count the messages after a rewrite that are not among the lines that it wrote itself."""
+    data = b"".join(store.pieces(start=step.start))
+    own = 0
+    for _ in range(getattr(step.record, "lines", 0)):
+        own = data.find(b"\n", own) + 1 or len(data)
+    spans = map(context.span, range(len(context.history)))
+    return sum(start >= step.start + own for start, _end in spans)
 
 
 def needed_rotations(store: Store, log: HasLineage) -> frozenset[int]:

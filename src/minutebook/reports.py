@@ -12,6 +12,7 @@ from minutebook.budget import BACKGROUND_WAIT_SECONDS, Limits, Policy, preset
 from minutebook.compaction.plan import Plan
 from minutebook.config.values import Config
 from minutebook.context import Context
+from minutebook.costing import Costs, costs_of, priced
 from minutebook.errors import ConfigError
 from minutebook.messages import Message
 from minutebook.models.windows import window_of
@@ -57,9 +58,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         Raises:
             ConfigError: If a number is not positive or there is no such preset.
         """
-        for name, value in (("window", window), ("max_output", max_output)):
-            if value is not None and value <= 0:
-                raise ConfigError(name, f"{value} is not a positive number of tokens")
+        _check_positive(window=window, max_output=max_output)
         return cls(
             policy=preset(preset_name),
             window=window,
@@ -72,6 +71,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     def but(self, **changes: object) -> Settings:
         """Give the settings with other values."""
         return structs.replace(self, **changes)
+
+    def for_model(self, model: str | None, window: int | None, max_output: int | None) -> Settings:
+        """Give the settings for another model.
+
+        Raises:
+            ConfigError: If a number is not positive.
+        """
+        _check_positive(window=window, max_output=max_output)
+        return self.but(model=model, window=window, max_output=max_output, learned_window=None)
 
     def with_config(self, config: Config, *, preset_is_said: bool) -> Settings:
         """Give the settings with what a configuration says and the caller did not."""
@@ -112,6 +120,12 @@ class Settings(Struct, frozen=True, kw_only=True):
             return self.learned_window, "learned"
         found = window_of(self.model) if self.model else None
         return found, "model" if found is not None else ""
+
+
+def _check_positive(**numbers: int | None) -> None:
+    for name, value in numbers.items():
+        if value is not None and value <= 0:
+            raise ConfigError(name, f"{value} is not a positive number of tokens")
 
 
 class Measures(Struct, frozen=True, kw_only=True):
@@ -171,11 +185,32 @@ class Compacted(Struct, frozen=True, kw_only=True):
     tokens_after: int
     rotation: Rotated | None
     """Where the old log is; None if nothing was changed."""
+    model: str | None = None
+    """The model that wrote the summary; None for the digest."""
+    spent: dict[str, int] | None = None
+    """What the compactor's own calls used, in tokens."""
+    cache_share: float | None = None
+    """The share of the session's input that came from the provider's cache, as it was counted
+    before; None: nobody reported it."""
 
     @property
     def changed(self) -> bool:
         """Whether the log was rewritten."""
         return self.rotation is not None
+
+    def costs(self, model: str | None = None) -> Costs:
+        """Say what it costs and saves; with *model* in dollars too, where its price is known.
+
+        The first price that is asked for takes some 150 ms: the list has to be loaded.
+        """
+        after = self.tokens_after if self.changed else 0
+        before = self.tokens_before if self.changed else 0
+        found = costs_of(before, after, spent=self.spent, share=self.cache_share)
+        if not model:
+            return found
+        from minutebook.models.prices import price_of
+
+        return priced(found, model, self.model or model, price_of)
 
 
 class Explanation(Struct, frozen=True, kw_only=True):

@@ -16,6 +16,7 @@ from minutebook.cli.inspecting import NAMES
 from minutebook.cli.rendering import Page, command, number, percent, plural
 from minutebook.compaction.plan import Plan
 from minutebook.config.values import Config
+from minutebook.costing import Costs
 from minutebook.messages import Message
 from minutebook.records import Rotated
 from minutebook.store.names import folder_of, rotation_name
@@ -61,6 +62,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
     before: dict[str, int]
     """The estimate of the whole request by kind, in tokens."""
     after: dict[str, int]
+    costs: Costs | None = None
+    """What the pass costs and saves; None if nothing was changed."""
     rotation: Rotated | None = None
     not_imported: int = 0
     """How many messages another agent's file holds that it no longer sends."""
@@ -91,6 +94,7 @@ def facts_of(
             "by_kind": outcome.after,
         },
         "steps": _steps(plan),
+        "costs": None if outcome.costs is None else asdict(outcome.costs),
         "kept": kept_of(outcome),
         "tags": tags_of(outcome),
         "left_out": len(plan.left_out),
@@ -222,12 +226,34 @@ def _show_kept(page: Page, facts: dict[str, Any]) -> None:
                 if facts["not_imported"]
                 else "",
             ),
+            *_costs(facts["costs"]),
             ("old log", f"{facts['old_log']} (every word, as it was)" if facts["old_log"] else ""),
             ("undo", facts["undo"] or ""),
             ("resume", facts["as"]["resume"] if facts["as"] else ""),
             ("not in it", told(facts["as"]["lost"]) if facts["as"] else ""),
         ]
     )
+
+
+def _costs(costs: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """Say what a pass costs once, and saves with each request."""
+    if costs is None:
+        return []
+    once = [f"{number(costs['reread_tokens'])} tokens are read anew"]
+    read, written = costs["summary_input_tokens"], costs["summary_output_tokens"]
+    if read or written:
+        once.append(f"the summary took {number(read)} in and {number(written)} out")
+    saves = f"{number(costs['saved_tokens'])} tokens with each request"
+    if costs["cost_usd"] is not None:
+        once.append(f"{_dollars(costs['cost_usd'])} in all")
+        saves += f", {_dollars(costs['saved_usd'])}"
+    if costs["pays_after"] is not None:
+        saves += f"; it pays after {plural(costs['pays_after'], 'request')}"
+    return [("costs once", ", ".join(once)), ("saves", saves)]
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:.4f}" if amount < 1 else f"${amount:,.2f}"
 
 
 def _tag(counts: dict[str, Any]) -> str:

@@ -36,6 +36,7 @@ from minutebook.compaction.ladder import compact as plan_compaction
 from minutebook.compaction.plan import Plan
 from minutebook.config.reading import load_config
 from minutebook.context import Context
+from minutebook.costing import Costs, cache_share, costs_of, priced
 from minutebook.messages import Message
 from minutebook.opening import DEFAULT_PRESET
 from minutebook.operations import all_tags, compaction_request, fixed_tokens
@@ -221,6 +222,7 @@ def _dry(job: Job) -> Outcome:
         context = opened.context
         with working(f"planning for {plural(len(context.history), 'message')}"):
             plan, bounds = _plan(context, job, known_window(opened))
+        model = opened.model
     pins = context.pins
     return Outcome(
         plan=plan,
@@ -230,8 +232,23 @@ def _dry(job: Job) -> Outcome:
         tags=all_tags(job.config.tags, context),
         before=by_kind(context.system_prompt, (), context.history, pins),
         after=by_kind(context.system_prompt, (), plan.history, pins),
+        costs=_costs_of_plan(plan, context, model),
         not_imported=_not_imported(opened),
     )
+
+
+def _costs_of_plan(plan: Plan, context: Context, model: str | None) -> Costs | None:
+    """Say what a plan would cost and save; None if it changes nothing."""
+    if not plan.changed:
+        return None
+    found = costs_of(
+        plan.tokens_before, plan.tokens_after, spent=None, share=cache_share(context.usages)
+    )
+    if not model:
+        return found
+    from minutebook.models.prices import price_of
+
+    return priced(found, model, model, price_of)
 
 
 def _plan(context: Context, job: Job, window: int) -> tuple[Plan, Limits]:
@@ -297,6 +314,7 @@ def _compact(job: Job, folder: Path, window: int) -> Outcome:
             rewrites = len(session.context.lineage)
             with working(f"compacting {plural(len(history), 'message')}"), prompt_interrupts():
                 done = session.compact(job.focus, target=job.target)
+            sent_to = session.settings.model
     except KeyboardInterrupt:
         # It came too late if the rewrite had begun, which is finished then.
         if job.out is None and session and len(session.context.lineage) != rewrites:
@@ -310,6 +328,7 @@ def _compact(job: Job, folder: Path, window: int) -> Outcome:
         tags=tags,
         before=done.before,
         after=done.after,
+        costs=done.costs(sent_to) if done.changed else None,
         rotation=done.rotation,
     )
 

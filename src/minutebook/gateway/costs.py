@@ -1,13 +1,13 @@
 """What a request's compaction cost and saved, in tokens and, where prices are known, in dollars.
 
-The prices are those of genai-prices, which is imported only when somebody asks: it takes longer
-than a request may. It never updates itself from the network here.
+Prices are asked for only when somebody asks for costs: see `models.prices`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+
+from minutebook.models.prices import price_of
 
 
 def costs(facts: Mapping[str, object]) -> dict[str, object]:
@@ -35,15 +35,3 @@ def costs(facts: Mapping[str, object]) -> dict[str, object]:
     told["saved_usd_max"] = round(max(cached_more - cached, fresh_more - fresh), 6)
     told["cost_usd_max"] = round(max(fresh - cached, 0.0), 6) if read else 0.0
     return told
-
-
-@lru_cache(maxsize=4_096)
-def price_of(model: str, tokens: int, *, cached: bool = False) -> float | None:
-    """Give what so many tokens of input cost, in dollars; None if the model is not known."""
-    from genai_prices import Usage, calc_price
-
-    usage = Usage(input_tokens=tokens, cache_read_tokens=tokens if cached else None)
-    try:
-        return float(calc_price(usage, model_ref=model).total_price)
-    except LookupError:
-        return None
