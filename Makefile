@@ -51,7 +51,7 @@ DOCS_PY := $(DOCS)/bin/python
 
 # What each environment holds. The environment's name is the target's stem.
 packages_run := .
-packages_dev := .[all,test,check,bench]
+packages_dev := .[all,test,browser,check,bench]
 packages_core := .[test]
 packages_docs := .[docs]
 packages_integrations := .[all,integrations,test]
@@ -69,7 +69,7 @@ COVERAGE := $(if $(filter all,$(EXTRAS_NAME)),--cov --cov-branch --cov-report=te
 CHECKED := $(wildcard src tests benchmarks examples)
 
 .PHONY: help run test test-crash test-kimi test-integrations fuzz check format \
-  bench bench-gateway campaign-gateway docs clean
+  bench bench-gateway campaign-gateway browser docs clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -81,8 +81,18 @@ else
 	@$(RUN)/bin/minutebook $(ARGS)
 endif
 
-test: $(TEST)/.stamp ## run the whole suite with coverage; EXTRAS= without the extras
+test: $(TEST)/.stamp $(if $(filter all,$(EXTRAS_NAME)),browser) ## run the whole suite with coverage; EXTRAS= without the extras
 	@$(PYTEST) $(COVERAGE)
+
+# Debian's Chromium, for the tests of the viewer: where it may not be installed they are skipped.
+browser:
+	@command -v chromium > /dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    echo 'make: installing Chromium, in which the viewer is tested'; \
+	    apt-get install --yes -qq chromium fonts-wqy-zenhei > /dev/null 2>&1; \
+	  fi; \
+	  command -v chromium > /dev/null || \
+	    echo 'make: no Chromium: the viewer is not tested in a browser (apt install chromium)' >&2; }
 
 test-crash: $(TEST)/.stamp ## run the crash tests alone, and search longer
 	@MINUTEBOOK_CRASH=long $(PYTEST) -m crash

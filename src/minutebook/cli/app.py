@@ -26,6 +26,7 @@ from minutebook.cli import (
     serving,
     showing,
     storing,
+    viewing,
 )
 from minutebook.cli.wording import say, sentence
 from minutebook.errors import MinutebookError
@@ -46,6 +47,7 @@ SECTIONS: tuple[tuple[str, tuple[tuple[Command, tuple[str, ...]], ...]], ...] = 
             (rewinding.checkpoints, ("checkpoints PATH",)),
             (rewinding.rotations, ("rotations PATH",)),
             (storing.sessions, ("sessions ROOT", "sessions ROOT --json")),
+            (viewing.view, ("view PATH", "view ROOT --allow-write")),
         ),
     ),
     (
