@@ -15,6 +15,7 @@ from minutebook.messages import (
     Part,
     TextPart,
     ThinkPart,
+    ToolCall,
     VideoPart,
     as_content,
     assistant,
@@ -83,6 +84,13 @@ CONTENTS = st.one_of(st.none(), TEXTS, st.lists(PARTS, max_size=4).map(tuple))
 IDS = st.sampled_from(
     ["", " ", "a", "a", "b", "a-2", "a-1", "Shell:0", "Shell_0", "é", "\ud83d", "x" * 60]
 )
+
+
+def replace_kind(made: ToolCall, kind: str) -> ToolCall:
+    """Give a call of a custom tool's, whose arguments are any text, or of a function."""
+    return ToolCall(kind, made.id, made.function)
+
+
 ARGUMENTS = st.sampled_from(
     [
         "{}",
@@ -102,7 +110,11 @@ ARGUMENTS = st.sampled_from(
     ]
 )
 CALLS = st.builds(
-    call, IDS, st.sampled_from(["Shell", "", "odd name!", "$web_search", "n" * 200]), ARGUMENTS
+    lambda kind, made: replace_kind(made, kind),
+    st.sampled_from(["function", "function", "custom"]),
+    st.builds(
+        call, IDS, st.sampled_from(["Shell", "", "odd name!", "$web_search", "n" * 200]), ARGUMENTS
+    ),
 )
 MESSAGES = st.one_of(
     st.builds(
@@ -157,6 +169,9 @@ CROWDED = st.lists(
 ).map(numbered)
 """Few ids, many calls and results: everything that can go wrong in answering."""
 
+CIPHERS = [None, "s", "gAAAAx", "gemini:c2ln"]
+"""Nobody's, Anthropic's perhaps, OpenAI's, Gemini's."""
+
 REPLIES = st.lists(
     st.one_of(
         st.just(user("go on")),
@@ -166,7 +181,7 @@ REPLIES = st.lists(
             st.lists(
                 st.one_of(
                     st.builds(TextPart, st.sampled_from(["so", "so \n", " "])),
-                    st.builds(ThinkPart, st.sampled_from(["hm", ""]), st.sampled_from([None, "s"])),
+                    st.builds(ThinkPart, st.sampled_from(["hm", ""]), st.sampled_from(CIPHERS)),
                     st.just(OtherPart({"type": "redacted_thinking", "data": "UkVEQUNU"})),
                 ),
                 max_size=3,

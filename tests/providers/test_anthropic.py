@@ -20,7 +20,7 @@ from minutebook.messages import (
     tool,
     user,
 )
-from minutebook.providers.anthropic import NEUTRAL_START
+from minutebook.providers.stated import NEUTRAL_START
 from minutebook.providers.view import UNKNOWN_OUTCOME, make_view
 from tests.providers.histories import HISTORIES, PICTURE, exhausted
 

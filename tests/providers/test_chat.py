@@ -21,7 +21,8 @@ from minutebook.messages import (
     tool,
     user,
 )
-from minutebook.providers.chat import NEUTRAL_START, SHOWN_BELOW, SHOWN_HERE
+from minutebook.providers.chat import SHOWN_HERE
+from minutebook.providers.stated import NEUTRAL_START, SHOWN_BELOW
 from minutebook.providers.view import make_view
 from tests.providers.histories import HISTORIES, PICTURE, SOUND, exhausted
 

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from minutebook.codec import clean
 from minutebook.messages import Message, OtherPart, ThinkPart
-from minutebook.providers import validate_anthropic, validate_chat
+from minutebook.providers import (
+    validate_anthropic,
+    validate_chat,
+    validate_gemini,
+    validate_responses,
+)
 from minutebook.providers.view import View, make_view, marked
 from tests.providers.histories import (
     CROWDED,
@@ -55,6 +60,28 @@ def test_every_view_keeps_the_rules_of_anthropic(
     assert ("system" in request) is bool(prompt and prompt.strip())
 
 
+@given(PROMPTS, st.one_of(HISTORIES, CROWDED, REPLIES))
+def test_every_view_keeps_the_rules_of_responses(
+    prompt: str | None, history: list[Message]
+) -> None:
+    """Whatever was stored, Responses would take it."""
+    request = make_view(prompt, history).to_responses()
+
+    assert validate_responses.violations(request) == []
+    assert ("instructions" in request) is bool(prompt and prompt.strip())
+
+
+@given(PROMPTS, st.one_of(HISTORIES, CROWDED, REPLIES))
+def test_every_view_keeps_the_rules_of_gemini(prompt: str | None, history: list[Message]) -> None:
+    """Whatever was stored, Gemini would take it, also a model that checks signatures."""
+    view = make_view(prompt, history)
+
+    assert validate_gemini.violations(view.to_gemini(model="gemini-2.5-pro")) == []
+    signed = view.to_gemini(model="google/gemini-3-pro-preview")
+    assert validate_gemini.violations(signed, signed=True) == []
+    assert ("systemInstruction" in signed) is bool(prompt and prompt.strip())
+
+
 @given(st.one_of(HISTORIES, CROWDED), st.integers(1, 4), st.booleans())
 def test_a_view_grows_only_at_its_end(history: list[Message], step: int, with_seq: bool) -> None:
     """Promise 8: all but the last message that was sent begin the next request, byte for byte."""
@@ -68,6 +95,7 @@ def test_a_view_grows_only_at_its_end(history: list[Message], step: int, with_se
             "openai": bodies(view.to_openai()),
             "kimi": bodies(view.to_openai(model=KIMI)),
             "anthropic": bodies(anthropic_messages(view)),
+            "responses": bodies(view.to_responses()["input"]),
         }
         for provider, before in sent.items():
             kept = before[:-1]

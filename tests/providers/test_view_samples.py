@@ -9,7 +9,12 @@ import pytest
 
 from minutebook.codec import from_object
 from minutebook.messages import Message
-from minutebook.providers import validate_anthropic, validate_chat
+from minutebook.providers import (
+    validate_anthropic,
+    validate_chat,
+    validate_gemini,
+    validate_responses,
+)
 from minutebook.providers.view import make_view
 
 SAMPLES = Path(__file__).parents[2] / "../shared/samples"
@@ -47,3 +52,6 @@ def test_real_sessions_can_be_sent_to_every_provider() -> None:
         assert len(view.messages) >= len(history)
         assert validate_chat.violations(view.to_openai()) == []
         assert validate_anthropic.violations(view.to_anthropic()["messages"]) == []
+        assert validate_responses.violations(view.to_responses()) == []
+        signed = view.to_gemini(model="gemini-3-pro-preview")
+        assert validate_gemini.violations(signed, signed=True) == []

@@ -1,7 +1,9 @@
 """The wire shapes of the providers: what a history looks like in a request. Pure, no SDK.
 
 `view` brings a history into an order that every provider takes, as an immutable value.
-`chat` (OpenAI Chat Completions) and `anthropic` (Anthropic Messages) encode that value;
-`ids`, `arguments` and `media` hold what both need. `validate_chat` and
-`validate_anthropic` say which of the provider's rules a request breaks.
+`chat` (OpenAI Chat Completions), `responses` (OpenAI Responses), `anthropic` (Anthropic
+Messages) and `gemini` encode that value; `cache_marks` marks an Anthropic request for the
+prompt cache. `ids`, `arguments`, `media`, `ciphers` and `stated` hold what several need.
+`replies` reads what a provider answers. `validate_…` say which of a provider's rules a request
+breaks.
 """

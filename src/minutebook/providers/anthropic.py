@@ -9,8 +9,8 @@ The rules beyond those of `view`:
 - A system or developer message inside the history is user text between `<system>` tags.
 - Thinking that has a signature goes along byte for byte, at its place, in old turns too:
   the API ignores what it has no use for, and leaving it out later would change what was sent.
-  Thinking without a signature is left out, and so is thinking at the end of a message, which
-  the API refuses. Redacted thinking goes along as it is.
+  Thinking without a signature, or with that of another provider, is left out, and so is
+  thinking at the end of a message, which the API refuses. Redacted thinking goes along as it is.
 - Pictures are base64 or fetched by the API; sounds, films and other pictures are a text.
 - A result that begins with Kimi CLI's error mark has `is_error`, unless it holds a picture,
   with which the API refuses the flag.
@@ -34,17 +34,14 @@ from minutebook.messages import (
     VideoPart,
 )
 from minutebook.providers.arguments import as_object
+from minutebook.providers.ciphers import maker_of
 from minutebook.providers.ids import UniqueIds, name_like
 from minutebook.providers.media import PICTURE_TYPES, data_of, is_http, placeholder
+from minutebook.providers.stated import ERROR_LEAD, NEUTRAL_START
 
 NAME_CHARACTERS_MAX = 128
 """The API's pattern for a tool's name is `^[a-zA-Z0-9_-]{1,128}$`."""
 
-NEUTRAL_START = "<system>The conversation begins here.</system>"
-"""The user message that stands before a reply that would otherwise be the first message."""
-
-ERROR_LEAD = "<system>ERROR:"
-"""How the first text of a failed result begins, as Kimi CLI writes it."""
 
 Block = dict[str, Any]
 
@@ -115,12 +112,17 @@ def _said(part: Part) -> Block | None:
     match part:
         case TextPart(text=text):
             return _text(text)
-        case ThinkPart(think=think, encrypted=str(signature)) if signature:
+        case ThinkPart(think=think, encrypted=str(signature)) if _is_own(signature):
             return {"type": "thinking", "thinking": think, "signature": signature}
         case OtherPart():
             return {"type": "redacted_thinking", "data": redacted(part)}
         case _:
             return None
+
+
+def _is_own(signature: str) -> bool:
+    """Tell whether a signature may be Anthropic's: the API refuses those of others."""
+    return bool(signature) and maker_of(signature) == "other"
 
 
 def _seen(part: Part) -> Block:

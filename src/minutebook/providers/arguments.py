@@ -55,6 +55,11 @@ def sendable(stored: str) -> Arguments:
     return Arguments(stored, whole=True)
 
 
+def wrapped(text: str) -> Arguments:
+    """Give the input of a custom tool's call, which is any text, as an object that has it."""
+    return Arguments(json.dumps({"input": clean(text)}, ensure_ascii=False), whole=True)
+
+
 def as_object(sent: str) -> dict[str, Any]:
     """Decode what `sendable` gave."""
     value: dict[str, Any] = msgspec.json.decode(sent, type=dict[str, Any])

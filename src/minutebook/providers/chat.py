@@ -39,15 +39,11 @@ from minutebook.providers.media import (
     is_http,
     placeholder,
 )
+from minutebook.providers.stated import NEUTRAL_START, SHOWN_BELOW
 
 NAME_CHARACTERS_MAX = 64
 """The API reference: a function's name has letters, digits, `_` and `-`, 64 at most."""
 
-NEUTRAL_START = "<system>The conversation begins here.</system>"
-"""The user message of a request that would have no message at all."""
-
-SHOWN_BELOW = "<system>The result is shown in the message behind the results.</system>"
-"""The text of a result that is nothing but media."""
 
 SHOWN_HERE = "<system>From the result of the call {call}:</system>"
 """What stands before the media of a result."""

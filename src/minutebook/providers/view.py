@@ -1,7 +1,7 @@
 """The view: a history in an order that every provider takes, as an immutable value. Pure.
 
-`make_view` decides what is sent; `chat` and `anthropic` only spell it. What it decides, for
-every provider alike:
+`make_view` decides what is sent; `chat`, `anthropic`, `responses` and `gemini` only spell it. What
+it decides, for every provider alike:
 
 - Each call is answered directly after its message, in the order of the calls; results that
   stand elsewhere are moved there. A missing result becomes a marked one, which says that the
@@ -11,6 +11,7 @@ every provider alike:
   as a note of ours where it arrived.
 - Call ids are unique: of equal ones the first stays, later ones get the `seq` of their
   message behind them; a missing id is made from `seq` and position.
+- The input of a custom tool's call, a text, is the value of `input` in an object.
 - Arguments are the JSON text of an object. A fragment becomes `{}`; if such a call has no
   result, the marked one says that it was not run.
 - Blank texts, parts of unknown kinds, thinking outside the assistant's messages, messages of
@@ -45,8 +46,8 @@ from minutebook.messages import (
     VideoPart,
     as_content,
 )
-from minutebook.providers import anthropic, chat
-from minutebook.providers.arguments import sendable
+from minutebook.providers import anthropic, cache_marks, chat, gemini, responses
+from minutebook.providers.arguments import sendable, wrapped
 from minutebook.providers.ids import UniqueIds
 from minutebook.providers.media import MediaPart, placeholder
 from minutebook.turns import Pairing, is_made_up, pair
@@ -96,9 +97,28 @@ class View(Struct, frozen=True, kw_only=True):
         """
         return chat.encode(self.system_prompt, self.messages, model=model)
 
-    def to_anthropic(self) -> dict[str, Any]:
-        """Give `system` (only if there is one) and `messages` of an Anthropic Messages request."""
-        return anthropic.encode(self.system_prompt, self.messages)
+    def to_anthropic(self, *, cache: bool = False) -> dict[str, Any]:
+        """Give `system` (only if there is one) and `messages` of an Anthropic Messages request.
+
+        With *cache* up to four blocks are marked for the prompt cache, where it pays: see
+        `cache_marks`.
+        """
+        body = anthropic.encode(self.system_prompt, self.messages)
+        return cache_marks.marked(body) if cache else body
+
+    def to_responses(self) -> dict[str, Any]:
+        """Give `instructions` (only if there are any) and `input` of an OpenAI Responses request.
+
+        Send it with `store=False`: the conversation is kept here.
+        """
+        return responses.encode(self.system_prompt, self.messages)
+
+    def to_gemini(self, *, model: str = "") -> dict[str, Any]:
+        """Give `systemInstruction` (only if there is one) and `contents` of a Gemini request.
+
+        Models from the third generation on check thought signatures: see `gemini`.
+        """
+        return gemini.encode(self.system_prompt, self.messages, model=model)
 
 
 def marked(view: View) -> frozenset[tuple[int, str]]:
@@ -171,7 +191,9 @@ class _Calls:
             named = []
             for number, call in enumerate(message.calls):
                 wanted = clean(call.id) if call.id.strip() else f"call_{seq}_{number}"
-                arguments = sendable(call.arguments)
+                arguments = (
+                    wrapped(call.arguments) if call.type == "custom" else sendable(call.arguments)
+                )
                 if not arguments.whole:
                     self._cut_off.add((index, number))
                 function = Function(clean(call.name), arguments.text)

@@ -17,10 +17,11 @@ from minutebook.messages import (
     ThinkPart,
     VideoPart,
 )
-from minutebook.providers.anthropic import ERROR_LEAD, NAME_CHARACTERS_MAX, redacted
+from minutebook.providers.anthropic import NAME_CHARACTERS_MAX, redacted
 from minutebook.providers.arguments import as_object
 from minutebook.providers.ids import UniqueIds, name_like
 from minutebook.providers.media import PICTURE_TYPES, data_of, is_http, placeholder
+from minutebook.providers.stated import ERROR_LEAD
 
 Block = dict[str, Any]
 

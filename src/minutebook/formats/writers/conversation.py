@@ -23,14 +23,13 @@ from minutebook.messages import (
     replace,
 )
 from minutebook.providers.arguments import sendable
+from minutebook.providers.ciphers import OPENAI_LEAD
 from minutebook.providers.ids import UniqueIds
 from minutebook.providers.media import placeholder
 from minutebook.providers.view import NOT_RUN, UNKNOWN_OUTCOME
 from minutebook.records import Record, SystemPrompt, Usage
 from minutebook.turns import pair
 
-FERNET_LEAD = "gAAAA"
-"""How OpenAI's cipher texts begin: the version byte 0x80 and the first bytes of a time stamp."""
 _MAKERS = (
     ("anthropic", ("claude",)),
     ("openai", ("gpt", "o1", "o3", "o4", "codex")),
@@ -154,7 +153,7 @@ def maker_of(part: ThinkPart, model: str, maker: str) -> str:
     """
     if not part.encrypted:
         return ""
-    if part.encrypted.startswith(FERNET_LEAD):
+    if part.encrypted.startswith(OPENAI_LEAD):
         return "openai"
     name = model.rpartition("/")[2].lower()
     return next((found for found, leads in _MAKERS if name.startswith(leads)), maker)
