@@ -13,6 +13,7 @@ from minutebook.gateway.wires import Api
 
 _FIELDS = msgspec.json.Decoder(dict[str, Raw])
 _ITEMS = msgspec.json.Decoder(list[Raw])
+_PREVIOUS = "previous_response_id"
 _SYSTEM_ROLES = ("system", "developer")
 _OUTPUTS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
@@ -62,10 +63,16 @@ class Asked(Struct, frozen=True, kw_only=True):
         )
 
     def with_messages(self, messages: Sequence[Mapping[str, Any]]) -> Asked:
-        """Give the request with other messages behind its head."""
+        """Give the request with other messages behind its head.
+
+        They are the whole conversation: one that went on from a response does so no more.
+        """
         encoded = tuple(msgspec.json.encode(message) for message in messages)
         raw = Raw(b"[" + b",".join((*self.head, *encoded)) + b"]")
-        return msgspec.structs.replace(self, fields={**self.fields, "messages": raw}, items=encoded)
+        fields = {name: value for name, value in self.fields.items() if name != _PREVIOUS}
+        return msgspec.structs.replace(
+            self, fields={**fields, items_name(self.api): raw}, items=encoded, previous=""
+        )
 
     def body(self) -> bytes:
         """Give the whole body."""
@@ -104,10 +111,10 @@ def _read(api: Api, body: bytes) -> Asked:
     fields = _FIELDS.decode(body)
     values = {
         name: msgspec.json.decode(fields[name])
-        for name in ("model", "stream", "previous_response_id", "system", "instructions", *_OUTPUTS)
+        for name in ("model", "stream", _PREVIOUS, "system", "instructions", *_OUTPUTS)
         if name in fields
     }
-    name = "input" if api == "responses" else "messages"
+    name = items_name(api)
     if name not in fields:
         raise FormatError(f"the body has no {name}")
     raw = fields[name]
@@ -118,7 +125,7 @@ def _read(api: Api, body: bytes) -> Asked:
         items = tuple(bytes(one) for one in _ITEMS.decode(raw))
     head, system = _head(items) if api == "chat" else ((), _prompt(values, api))
     output = next((values[key] for key in _OUTPUTS if isinstance(values.get(key), int)), None)
-    model, previous = values.get("model"), values.get("previous_response_id")
+    model, previous = values.get("model"), values.get(_PREVIOUS)
     return Asked(
         api=api,
         fields=fields,
@@ -130,6 +137,11 @@ def _read(api: Api, body: bytes) -> Asked:
         max_output=output if output and output > 0 else None,
         previous=previous if isinstance(previous, str) else "",
     )
+
+
+def items_name(api: Api) -> str:
+    """Give the field in which an API takes the messages."""
+    return "input" if api == "responses" else "messages"
 
 
 def _head(items: Sequence[bytes]) -> tuple[tuple[bytes, ...], str | None]:

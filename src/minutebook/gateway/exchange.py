@@ -19,7 +19,7 @@ from minutebook.gateway.redaction import restored
 from minutebook.gateway.replies import Reply
 from minutebook.gateway.tracks import Line, Mark
 from minutebook.messages import Message
-from minutebook.providers import validate_anthropic, validate_chat
+from minutebook.providers import validate_anthropic, validate_chat, validate_responses
 from minutebook.providers.overflow import classify
 from minutebook.providers.view import View, make_view
 
@@ -132,10 +132,6 @@ class Exchange:
             self._spell(view)
 
     def _may_rewrite(self, session: minutebook.Session) -> bool:
-        if self.asked.api == "responses":
-            if self._is_full(session):
-                self._doubt("responses are not rewritten")
-            return False
         if self._held.track.opaque:
             if self._held.compacted or self._is_full(session):
                 self._doubt("unknown item")
@@ -167,7 +163,7 @@ class Exchange:
     async def overflowed(self, error: object) -> bool:
         """Take a refusal; tell whether there is a smaller body now, to be sent once more."""
         held = self._held
-        if self._mended or self.asked.api == "responses" or held.track.opaque:
+        if self._mended or held.track.opaque:
             return False
         self._mended = True
         session = held.open_session
@@ -339,6 +335,9 @@ def spelled(asked: Asked, view: View) -> list[dict[str, Any]]:
     view = structs.replace(view, system_prompt=None)
     if asked.api == "chat":
         return view.to_openai(model=asked.model)
+    if asked.api == "responses":
+        items: list[dict[str, Any]] = view.to_responses()["input"]
+        return items
     messages: list[dict[str, Any]] = view.to_anthropic()["messages"]
     mark = asked.last_mark
     if mark is not None:
@@ -356,6 +355,8 @@ def violations(asked: Asked, messages: Sequence[Mapping[str, Any]]) -> list[str]
         kimi = "kimi" in model or "moonshot" in model
         head = [msgspec.json.decode(item) for item in asked.head]
         return validate_chat.violations([*head, *messages], kimi=kimi)
+    if asked.api == "responses":
+        return validate_responses.violations({"input": list(messages)})
     raw = asked.fields.get("system")
     system = None if raw is None else msgspec.json.decode(raw)
     return validate_anthropic.violations(messages, system=system)
