@@ -69,7 +69,7 @@ COVERAGE := $(if $(filter all,$(EXTRAS_NAME)),--cov --cov-branch --cov-report=te
 CHECKED := $(wildcard src tests benchmarks examples)
 
 .PHONY: help run test test-crash test-kimi test-integrations fuzz check format \
-  bench bench-gateway campaign-gateway browser docs clean
+  bench bench-gateway campaign-gateway campaign-providers browser docs clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -132,6 +132,9 @@ bench-gateway: $(DEV)/.stamp ## measure the gateway beside a bare pass-through
 
 campaign-gateway: $(DEV)/.stamp ## 200 conversations through the gateway, killed every few seconds
 	@$(DEV_PY) -m benchmarks.gateway --campaign 200 --requests 100 --kill-seconds 3
+
+campaign-providers: $(DEV)/.stamp ## 10 000 generated sessions against the rules of four providers
+	@$(DEV_PY) -m benchmarks.providers --sessions 10000
 
 docs: $(DOCS)/.stamp ## build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(DOCS_PY) -m mkdocs build --strict --site-dir build/site $(if $(QUIET),--quiet,)

@@ -106,6 +106,21 @@ def test_reasoning_stands_before_what_it_led_to() -> None:
     assert found[3]["summary"] == []
 
 
+def test_thoughts_in_a_row_go_along_only_with_what_they_led_to() -> None:
+    """At the end of a reply none of them does."""
+    thoughts = [ThinkPart("", f"gAAAA{number}") for number in range(3)]
+    led = Message("assistant", (*thoughts[:2], TextPart("so")))
+    ended = Message("assistant", (TextPart("done"), *thoughts))
+    found = items(user("go"), led, ended)
+    assert [item["type"] for item in found] == [
+        "message",
+        "reasoning",
+        "reasoning",
+        "message",
+        "message",
+    ]
+
+
 def test_pictures_are_shown_and_sounds_are_named() -> None:
     """In results too."""
     sound = AudioPart(MediaUrl("data:audio/wav;base64,AAAA"))

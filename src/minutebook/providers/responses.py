@@ -80,8 +80,10 @@ def _reply(message: Message, id_of: dict[str, str]) -> Iterator[Item]:
             case TextPart(text=text):
                 texts.append(text)
             case ThinkPart(encrypted=str(cipher)) if maker_of(cipher) == "openai":
-                yield from _said(waiting, texts)
-                waiting, texts = [_reasoning(part.think, cipher)], []
+                if texts:
+                    yield from _said(waiting, texts)
+                    waiting, texts = [], []
+                waiting.append(_reasoning(part.think, cipher))
             case _:
                 pass
     if texts or message.calls:

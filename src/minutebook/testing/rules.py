@@ -1,8 +1,8 @@
 """What a strict provider checks in a request beside its messages. Pure.
 
-The sources are the API references of Create chat completion and Create a Message, and the
-SDKs' parameter types, which are generated from them. The messages themselves are checked by
-`providers.validate_chat` and `providers.validate_anthropic`.
+The sources are the API references of Create chat completion, Create a model response, Create a
+Message and models.generateContent, and the SDKs' parameter types, which are generated from them.
+The messages themselves are checked by `providers.validate_…`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from minutebook.providers import validate_anthropic, validate_chat
+from minutebook.providers import (
+    validate_anthropic,
+    validate_chat,
+    validate_gemini,
+    validate_responses,
+)
 
 OPENAI_KEYS = frozenset(
     (
@@ -34,6 +39,25 @@ ANTHROPIC_KEYS = frozenset(
     )
 )
 """The parameters of Create a Message; another is "Extra inputs are not permitted"."""
+
+RESPONSES_KEYS = frozenset(
+    (
+        *("model", "input", "instructions", "stream", "stream_options", "store", "metadata"),
+        *("max_output_tokens", "max_tool_calls", "temperature", "top_p", "top_logprobs"),
+        *("tools", "tool_choice", "parallel_tool_calls", "text", "reasoning", "include"),
+        *("previous_response_id", "conversation", "background", "prompt", "truncation", "user"),
+        *("service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"),
+    )
+)
+"""The parameters of Create a model response."""
+
+GEMINI_KEYS = frozenset(
+    (
+        *("contents", "systemInstruction", "tools", "toolConfig", "safetySettings"),
+        *("generationConfig", "cachedContent", "store"),
+    )
+)
+"""The fields of a request to models.generateContent; another is "Unknown name"."""
 
 COUNT_KEYS = ANTHROPIC_KEYS - {"max_tokens", "stream", "temperature", "top_p", "top_k"}
 """Those of Count tokens in a Message."""
@@ -78,9 +102,35 @@ def anthropic_violations(body: Mapping[str, Any], *, counting: bool = False) -> 
     return found + validate_anthropic.violations(messages, system=body.get("system"))
 
 
+def responses_violations(body: Mapping[str, Any]) -> list[str]:
+    """List what is wrong with a request to the Responses API."""
+    found = [f"{key} is no parameter" for key in sorted(set(body) - RESPONSES_KEYS)]
+    if not isinstance(body.get("model"), str) or not body["model"]:
+        found.append("model is missing")
+    if not isinstance(body.get("stream", False), bool):
+        found.append("stream is neither true nor false")
+    found += _limit(body, "max_output_tokens")
+    for tool in body.get("tools") or ():
+        kind = tool.get("type") if isinstance(tool, Mapping) else None
+        if kind == "function" and not _OPENAI_NAME.fullmatch(str(tool.get("name"))):
+            found.append(f"function name {tool.get('name')!r} does not match")
+    if isinstance(body.get("input"), str) and body["input"].strip():
+        return found
+    return found + validate_responses.violations(body)
+
+
+def gemini_violations(body: Mapping[str, Any], *, signed: bool = False) -> list[str]:
+    """List what is wrong with a request to Gemini; *signed* for a model that checks signatures."""
+    found = [f"Unknown name {key!r}" for key in sorted(set(body) - GEMINI_KEYS)]
+    return found + validate_gemini.violations(body, signed=signed)
+
+
 def output_limit(body: Mapping[str, Any]) -> int:
     """Give the tokens that a request allows its reply; 0 if it doesn't say."""
-    value = body.get("max_completion_tokens", body.get("max_tokens"))
+    config = body.get("generationConfig")
+    gemini = config.get("maxOutputTokens") if isinstance(config, Mapping) else None
+    names = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+    value = next((body[name] for name in names if name in body), gemini)
     return value if isinstance(value, int) else 0
 
 

@@ -1,17 +1,18 @@
-"""A strict provider on the loopback interface: OpenAI Chat Completions and Anthropic Messages.
+"""A strict provider on the loopback interface: OpenAI's two APIs, Anthropic's and Gemini's.
 
 `with ProviderServer([...]) as server:` listens on a free port and stops by itself. Point the
-real SDKs at `server.openai_url` and `server.anthropic_url`. Every request is recorded and
-checked by the provider's rules; one that breaks a rule, or is larger than the window, is
-answered with status 400 in the provider's own error shape and takes no step of the script.
-Streams and whole replies, and counting tokens for Anthropic.
+real SDKs at `server.openai_url`, and those of the others at `server.anthropic_url`. Every
+request is recorded and checked by the provider's rules; one that breaks a rule, or is larger
+than the window, is answered with status 400 in the provider's own error shape and takes no step
+of the script. Streams and whole replies (of Gemini whole ones), and counting tokens for
+Anthropic.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import SHUT_RDWR, socket
 from types import TracebackType
@@ -20,14 +21,13 @@ from typing import Any, Self
 from msgspec import Struct
 
 from minutebook.testing import rules, wire
+from minutebook.testing.dialects import COUNT_PATH, MESSAGES_PATH, Dialect, dialect_of
 from minutebook.testing.scripted import Answer, Failure, Script, ScriptError, Step, as_step
 from minutebook.tokens.estimate import MESSAGE_OVERHEAD_TOKENS, estimate_json
 
-CHAT_PATH = "/v1/chat/completions"
-MESSAGES_PATH = "/v1/messages"
-COUNT_PATH = "/v1/messages/count_tokens"
-
 Body = dict[str, Any]
+_MESSAGES = ("messages", "input", "contents")
+_FIXED = ("system", "instructions", "systemInstruction", "tools")
 
 
 class Received(Struct, frozen=True, kw_only=True):
@@ -178,6 +178,8 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers the requests of one connection."""
 
     protocol_version = "HTTP/1.1"
+    # Head and body go out in two writes: the second is not to wait for the first one's receipt.
+    disable_nagle_algorithm = True
     server: _Listener
 
     def log_message(self, format: str, *args: object) -> None:
@@ -191,18 +193,19 @@ class _Handler(BaseHTTPRequestHandler):
         """Check a request and answer it."""
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
         path = self.path.partition("?")[0]
-        if path not in {CHAT_PATH, MESSAGES_PATH, COUNT_PATH}:
+        spoken = dialect_of(path)
+        if spoken is None:
             self._send(404, wire.openai_error(404, f"no resource at {path}"))
             return
         body, found = _decode(raw)
         tokens = count_tokens(body)
         if not found:
-            found = self._violations(path, body)
+            found = self._violations(spoken, path, body)
         error: tuple[int, Body] | None = None
         if found:
-            error = 400, self._error(400, "; ".join(found))
+            error = 400, spoken.error(400, "; ".join(found))
         elif path != COUNT_PATH:
-            error = self._overflow(body, tokens)
+            error = self._overflow(spoken, body, tokens)
         outcome = None
         if error is None and path != COUNT_PATH:
             outcome = self._next(body)
@@ -222,32 +225,29 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == COUNT_PATH:
             self._send(200, {"input_tokens": tokens})
         elif isinstance(outcome, Failure):
-            self._fail(outcome)
+            self._fail(spoken, outcome)
         elif outcome is not None:
-            self._answer(outcome, body, tokens, number)
+            known = {
+                "model": spoken.model or body["model"],
+                "input_tokens": tokens,
+                "number": number,
+            }
+            self._answer(spoken, outcome, body, known)
 
-    @property
-    def _anthropic(self) -> bool:
-        return self.path.startswith(MESSAGES_PATH)
-
-    def _violations(self, path: str, body: Body) -> list[str]:
-        if not self._anthropic:
-            found = rules.openai_violations(body, kimi=self.server.provider.kimi)
-            missing = not self.headers.get("authorization")
-            return [*found, "no key"] if missing else found
-        found = rules.anthropic_violations(body, counting=path == COUNT_PATH)
-        if not self.headers.get("anthropic-version"):
+    def _violations(self, spoken: Dialect, path: str, body: Body) -> list[str]:
+        if path == COUNT_PATH:
+            found = rules.anthropic_violations(body, counting=True)
+        else:
+            found = spoken.violations(body, self.server.provider.kimi)
+        if path.startswith(MESSAGES_PATH) and not self.headers.get("anthropic-version"):
             found.append("anthropic-version: header is required")
-        if not (self.headers.get("x-api-key") or self.headers.get("authorization")):
+        if not any(self.headers.get(name) for name in spoken.key_headers):
             found.append("no key")
         return found
 
-    def _overflow(self, body: Body, tokens: int) -> tuple[int, Body] | None:
+    def _overflow(self, spoken: Dialect, body: Body, tokens: int) -> tuple[int, Body] | None:
         window, output = self.server.provider.window_tokens, rules.output_limit(body)
-        if tokens + output <= window:
-            return None
-        spell = wire.anthropic_overflow if self._anthropic else wire.openai_overflow
-        return 400, spell(tokens, output, window)
+        return None if tokens + output <= window else (400, spoken.overflow(tokens, output, window))
 
     def _next(self, body: Body) -> Answer | Failure:
         try:
@@ -255,35 +255,23 @@ class _Handler(BaseHTTPRequestHandler):
         except ScriptError as error:
             return Failure(status=500, message=str(error), headers={"x-should-retry": "false"})
 
-    def _error(self, status: int, message: str) -> Body:
-        return (wire.anthropic_error if self._anthropic else wire.openai_error)(status, message)
-
-    def _fail(self, failure: Failure) -> None:
+    def _fail(self, spoken: Dialect, failure: Failure) -> None:
         self.server.provider.hold(failure.hold)
         body = (
-            self._error(failure.status, failure.message) if failure.body is None else failure.body
+            spoken.error(failure.status, failure.message) if failure.body is None else failure.body
         )
         if failure.in_stream:
-            self._stream([wire.error_event(body, anthropic=self._anthropic)])
+            anthropic = self.path.startswith(MESSAGES_PATH)
+            self._stream([wire.error_event(body, anthropic=anthropic)])
         else:
             self._send(failure.status, body, failure.headers)
 
-    def _answer(self, answer: Answer, body: Body, tokens: int, number: int) -> None:
+    def _answer(self, spoken: Dialect, answer: Answer, body: Body, known: Body) -> None:
         self.server.provider.hold(answer.hold)
-        known = {"model": body["model"], "input_tokens": tokens, "number": number}
-        if not body.get("stream"):
-            spell = wire.anthropic_message if self._anthropic else wire.openai_completion
-            self._send(200, spell(answer, **known), broken_after=answer.broken_after)
+        if not body.get("stream") or spoken.events is None:
+            self._send(200, spoken.whole(answer, **known), broken_after=answer.broken_after)
             return
-        events: Iterator[str]
-        if self._anthropic:
-            events = wire.anthropic_events(answer, **known)
-        else:
-            options = body.get("stream_options") or {}
-            events = wire.openai_events(
-                answer, **known, with_usage=bool(options.get("include_usage"))
-            )
-        found = list(events)
+        found = list(spoken.events(answer, body=body, **known))
         self._stream(found if answer.broken_after is None else found[: answer.broken_after])
 
     def _send(
@@ -323,10 +311,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 def count_tokens(body: Mapping[str, Any]) -> int:
     """Count a request by the estimate: its system text, its tools, and each message."""
-    messages = body.get("messages")
-    tokens = sum(
-        estimate_json(value) for key in ("system", "tools") if (value := body.get(key)) is not None
-    )
+    messages = next((body[key] for key in _MESSAGES if key in body), None)
+    tokens = sum(estimate_json(body[key]) for key in _FIXED if body.get(key) is not None)
+    if isinstance(messages, str):
+        messages = [messages]
     for message in messages if isinstance(messages, list) else []:
         shown = (
             {key: value for key, value in message.items() if key != "role"}
