@@ -106,7 +106,7 @@ def test_what_is_no_session_is_refused(tmp_path: Path, name: str) -> None:
     for path, words in (
         (tmp_path / "none", "no such session"),
         (tmp_path, "no context.jsonl in this folder"),
-        (file, "is no session of minutebook's"),
+        (file, "is no session of minutebook's" if name == "verify" else "no known format"),
     ):
         assert words in failing(name, path)[1]
 
@@ -127,12 +127,9 @@ def test_a_repair_says_what_it_did_and_how_to_undo_it(tmp_path: Path) -> None:
     assert dry.splitlines()[-1] == "nothing was written; without --dry-run it is done"
     assert "the log before is rotation 1; undo with: minutebook undo" in done
     assert run("repair", folder).stdout == "nothing to repair\n"
-    assert run_json("repair", folder) == {
-        "path": str(folder),
-        "dry_run": False,
-        "actions": [],
-        "rotation": None,
-    }
+    told = {"path": str(folder), "dry_run": False, "actions": []}
+    facts = run_json("repair", folder)
+    assert {key: value for key, value in facts.items() if value is not None} == told
 
 
 def test_gc_is_dry_until_it_is_told(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def give_back(agent: Agent, session: Path, source: Opened, out: Path | None) -> 
     file = out or place_of(agent, source, cwd=cwd, session_id=name, at=now)
     if agent is Agent.KIMI and out is None:
         ensure_listed(_kimi_share(), cwd)
-    _write_new(file, written.data)
+    write_new(file, written.data)
     return Given(agent=agent, file=str(file), resume=_resume(agent, name, cwd), lost=written.lost)
 
 
@@ -150,8 +150,12 @@ def _resume(agent: Agent, session_id: str, cwd: str) -> str:
     return f"cd {shlex.quote(cwd)} && {shlex.join(words)}"
 
 
-def _write_new(path: Path, data: bytes) -> None:
-    """Write a file that is not there yet, 0600, with the folders above it."""
+def write_new(path: Path, data: bytes) -> None:
+    """Write a file that is not there yet, 0600, with the folders above it.
+
+    Raises:
+        StoreError: If there is one, or it cannot be written.
+    """
     disk = Disk()
     with translated(str(path)):
         path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)

@@ -12,9 +12,11 @@ from typing import Annotated, Any
 import typer
 from msgspec import Struct, structs
 
+from minutebook.cli import mending
 from minutebook.cli.homes import at_home
+from minutebook.cli.mending import InPlaceOption, OutOption
 from minutebook.cli.opening import check_session, is_session
-from minutebook.cli.options import JsonOption, SessionArgument
+from minutebook.cli.options import JsonOption, PathArgument, SessionArgument
 from minutebook.cli.rendering import (
     LABEL,
     WARNING,
@@ -214,13 +216,37 @@ def _raise_bad(path: Path, bad: Verified) -> None:
     )
 
 
-def repair(path: SessionArgument, dry_run: DryRunOption = False, json: JsonOption = False) -> None:
+def repair(
+    path: PathArgument,
+    *,
+    out: OutOption = None,
+    in_place: InPlaceOption = False,
+    dry_run: DryRunOption = False,
+    json: JsonOption = False,
+) -> None:
     """Lay a session's log anew without what is wrong with it.
 
     Torn ends are closed, glued records split, bad lines set aside in context.bad.jsonl, calls
     without a result get a marked one, and check sums are made anew. The log before becomes a
     rotation, so no byte is lost; a second time changes nothing more.
+
+    Of another agent's file a mended copy is written, which that agent opens: beside it, or where
+    --out says. With --in-place the file itself is mended, and a backup kept.
     """
+    if not is_session(path) and path.is_file():
+        if out is not None and in_place:
+            raise typer.BadParameter("give --out or --in-place", param_hint="--out, --in-place")
+        told = mending.mend(path, out=out, in_place=in_place, dry_run=dry_run)
+        if json:
+            emit_json(told)
+        else:
+            mending.show(told)
+        return
+    if out is not None or in_place:
+        raise typer.BadParameter(
+            "a session is repaired in place, and its old log kept as a rotation",
+            param_hint="--out, --in-place",
+        )
     check_session(path)
     if dry_run:
         with store_for_reading(path) as store, working(f"reading {path}"):
@@ -231,8 +257,7 @@ def repair(path: SessionArgument, dry_run: DryRunOption = False, json: JsonOptio
         actions = list(done.actions)
         rotation = None if done.rotation is None else done.rotation.number
     if json:
-        facts = {"path": str(path), "dry_run": dry_run, "actions": actions, "rotation": rotation}
-        emit_json(facts)
+        emit_json(mending.facts_of(path, actions=actions, dry_run=dry_run, rotation=rotation))
         return
     page = Page()
     for action in actions:
