@@ -13,6 +13,9 @@ from tests.cases import SHARED
 from tests.cli.support import make_session, run, run_json
 
 
+API = "api_conversation_history.json"
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give an empty home; agents keep everything below it."""
@@ -114,3 +117,41 @@ def test_real_files_are_listed(home: Path) -> None:
 
     assert set(found) == set(places)
     assert all(one.messages and not one.problem for one in found.values())
+
+
+@pytest.mark.parametrize(
+    ("agent", "place"),
+    [
+        ("kimi-code", ".kimi-code/sessions/wd/s1/agents/main/wire.jsonl"),
+        ("cline-sdk", ".cline/data/sessions/s1/s1.messages.json"),
+        ("openhands", ".openhands/conversations/s1/base_state.json"),
+        (
+            "cline",
+            f".config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1/{API}",
+        ),
+        (
+            "roo",
+            f".config/VSCodium/User/globalStorage/rooveterinaryinc.roo-cline/tasks/1/{API}",
+        ),
+        (
+            "kilo",
+            f"Library/Application Support/Code/User/globalStorage/kilocode.kilo-code/tasks/1/{API}",
+        ),
+    ],
+)
+def test_each_agents_place_is_known(
+    home: Path, monkeypatch: pytest.MonkeyPatch, agent: str, place: str
+) -> None:
+    """Whatever the file holds, it is listed."""
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.delenv("KIMI_CODE_HOME", raising=False)
+    path = put(home / place, "[]", 1e9)
+    (found,) = at_home(lambda _count: None)
+    assert (found.agent, found.path) == (agent, str(path))
+
+
+def test_a_database_says_how_to_get_at_its_sessions(home: Path) -> None:
+    """By its agent's own export."""
+    put(home / ".local/share/opencode/opencode.db", "SQLite", 1e9)
+    (found,) = at_home(lambda _count: None)
+    assert "opencode export" in found.problem

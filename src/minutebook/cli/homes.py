@@ -30,14 +30,37 @@ class Home(NamedTuple):
     """What its sessions are called, below that."""
 
 
+_TASKS = "*/User/globalStorage/{}/tasks/*/api_conversation_history.json"
+"""Of an extension, in VS Code and the editors made of it."""
+_EXTENSIONS = (
+    ("cline", "saoudrizwan.claude-dev"),
+    ("roo", "rooveterinaryinc.roo-cline"),
+    ("kilo", "kilocode.kilo-code"),
+)
+_EDITORS = (("XDG_CONFIG_HOME", ".config"), ("", "Library/Application Support"))
+"""Where editors keep what their extensions keep, on Linux and on macOS."""
+
 HOMES = (
     Home("claude-code", "CLAUDE_CONFIG_DIR", ".claude", "projects/*/*.jsonl"),
     Home("codex", "CODEX_HOME", ".codex", "sessions/*/*/*/rollout-*.jsonl"),
     Home("gemini-cli", "", ".gemini", "tmp/*/chats/session-*.json*"),
     Home("opencode", "", ".local/share/opencode", "storage/session/*/*.json"),
     Home("pi", "", ".pi/agent", "sessions/*/*.jsonl"),
+    Home("kimi-code", "KIMI_CODE_HOME", ".kimi-code", "sessions/*/*/agents/main/wire.jsonl"),
+    Home("cline-sdk", "", ".cline/data", "sessions/*/*.messages.json"),
+    Home("openhands", "", ".openhands/conversations", "*/base_state.json"),
+    *(
+        Home(agent, variable, folder, _TASKS.format(extension))
+        for agent, extension in _EXTENSIONS
+        for variable, folder in _EDITORS
+    ),
 )
 """Agents that keep a session in a file of its own."""
+DATABASES = (
+    Home("opencode", "", ".local/share/opencode", "opencode.db"),
+    Home("kilo", "", ".local/share/kilo", "kilo.db"),
+)
+"""Agents that keep all sessions in one database, out of which they export them."""
 KIMI = Home("kimi", "KIMI_SHARE_DIR", ".kimi", "sessions")
 """Its sessions are folders as ours are."""
 
@@ -58,6 +81,7 @@ def at_home(progress: Callable[[int], object]) -> list[Listed]:
         for path in _newest(home):
             found.append(_listed(home.agent, path))
             progress(len(found))
+    found += [_database(home.agent, path) for home in DATABASES for path in _newest(home)]
     return sorted(found, key=lambda listed: -listed.modified)
 
 
@@ -75,6 +99,22 @@ def _newest(home: Home) -> Iterator[Path]:
             continue
     for _modified, path in sorted(dated, reverse=True)[:NEWEST]:
         yield path
+
+
+def _database(agent: str, path: Path) -> Listed:
+    """List a database as one row that says how to get at what is in it."""
+    status = path.stat()
+    return Listed(
+        path=str(path),
+        title="",
+        agent=agent,
+        modified=status.st_mtime,
+        messages=0,
+        tokens=0,
+        bytes=status.st_size,
+        rotations=0,
+        problem=f"a database of sessions; read one with: {agent} export ID > FILE",
+    )
 
 
 def _moved(listed: Listed, root: Path) -> Listed:
