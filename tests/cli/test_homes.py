@@ -12,7 +12,6 @@ from minutebook.cli.homes import at_home
 from tests.cases import SHARED
 from tests.cli.support import make_session, run, run_json
 
-
 API = "api_conversation_history.json"
 
 
