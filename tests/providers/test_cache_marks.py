@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from minutebook.messages import Message, ThinkPart, assistant, call, tool, user
 from minutebook.providers import validate_anthropic
 from minutebook.providers.cache_marks import LOOKBACK_BLOCKS
-from minutebook.providers.view import make_view
-from tests.providers.histories import HISTORIES, REPLIES, valid_histories
+from minutebook.providers.view import make_view, marked
+from tests.providers.histories import HISTORIES, REPLIES, numbered, valid_histories
 
 
 def blocks(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -46,6 +46,22 @@ def test_marks_change_nothing_else_and_are_at_most_four(
         for block in blocks(body)
         if "cache_control" in block
     )
+
+
+@given(st.sampled_from([None, "p"]), st.one_of(HISTORIES, REPLIES).map(numbered))
+def test_marks_move_only_forward_whatever_is_appended(
+    prompt: str | None, history: list[Message]
+) -> None:
+    """From message to message of any history, given what was sent for missing results."""
+    before: list[int] = []
+    settled: frozenset[tuple[int, str]] = frozenset()
+    for stop in range(len(history) + 1):
+        view = make_view(prompt, history[:stop], settled=settled)
+        settled = marked(view)
+        now = marks(view.to_anthropic(cache=True))
+        assert len(now) >= len(before)
+        assert all(old <= new for old, new in zip(before[::-1], now[::-1], strict=False))
+        before = now
 
 
 @given(valid_histories(), st.integers(1, 40))

@@ -91,6 +91,14 @@ def test_neighbours_are_one_content_and_the_ends_are_the_users() -> None:
     assert contents(user("a"), assistant("b"))[-1]["parts"] == [{"text": NEUTRAL_END}]
 
 
+def test_a_reply_behind_a_reply_leaves_what_was_sent() -> None:
+    """The neutral end that stood behind the first of them stays where it was."""
+    before = contents(user("a"), assistant("b"))
+    after = contents(user("a"), assistant("b"), assistant("c"))
+    assert after[: len(before)] == before
+    assert [content["role"] for content in after] == ["user", "model", "user", "model", "user"]
+
+
 def test_media_of_results_are_shown_behind_the_batch() -> None:
     """As data; an address is named, since the API fetches none."""
     far = ImagePart(MediaUrl("https://example.org/a.png"))
@@ -105,6 +113,9 @@ def test_media_of_results_are_shown_behind_the_batch() -> None:
     assert found[4]["parts"][0] == {"text": FROM_RESULT.format(tool="shot")}
     assert "inlineData" in found[4]["parts"][1]
     assert found[4]["parts"][2] == {"text": "well?"}
+    uploaded = "https://generativelanguage.googleapis.com/v1beta/files/abc"
+    (content,) = contents(user((ImagePart(MediaUrl(uploaded)),)))
+    assert content["parts"] == [{"fileData": {"fileUri": uploaded}}]
 
 
 @pytest.mark.parametrize("model", ["gemini-3-pro-preview", "google/gemini-3.1-pro"])

@@ -5,7 +5,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.providers.ids import UniqueIds, name_like
+from minutebook.messages import assistant, call
+from minutebook.providers.ids import UniqueIds, ids_for, name_like
 
 WISHES = st.lists(
     st.tuples(st.sampled_from(["a", "a-1", "a-1-2", "b", "x" * 12]), st.sampled_from(["", "1"])),
@@ -71,3 +72,11 @@ def test_a_name_without_a_letter_is_unknown() -> None:
     """An empty name is refused everywhere."""
     assert name_like("") == "unknown"
     assert name_like("my tool") == "my_tool"
+
+
+def test_each_call_of_a_view_has_an_id_of_the_request() -> None:
+    """What fits stays; what is alike once it is spelled stays apart."""
+    messages = [assistant(tool_calls=[call(wish, "f") for wish in ("a_0", "a:0", "b")])]
+
+    assert ids_for(messages) == {"a_0": "a_0", "a:0": "a:0", "b": "b"}
+    assert ids_for(messages, spelled=name_like) == {"a_0": "a_0", "a:0": "a_0-2", "b": "b"}

@@ -58,6 +58,29 @@ def test_a_reply_of_chat_completions() -> None:
     assert from_openai({"content": ""}).parts == ()
 
 
+def test_servers_that_speak_like_chat_completions_lose_nothing() -> None:
+    """Calls without ids, an object as arguments, the old single call, what stands beside a text."""
+    loose = [
+        {"function": {"name": "ls", "arguments": {"p": "ä"}}},
+        {"id": None, "function": {"name": "pwd", "arguments": None}},
+    ]
+    assert calls(from_openai({"content": None, "tool_calls": loose})) == [
+        ("function", "call_0", "ls", '{"p": "ä"}'),
+        ("function", "call_1", "pwd", ""),
+    ]
+    old = from_openai({"content": None, "function_call": {"name": "ls", "arguments": "{}"}})
+    assert calls(old) == [("function", "call_0", "ls", "{}")]
+    audio = {"id": "au", "transcript": "hello", "data": "AAAA"}
+    spoken = from_openai({"content": None, "audio": audio})
+    assert spoken.parts == (TextPart("hello"), OtherPart({"type": "audio", "audio": audio}))
+    details = [{"type": "reasoning.encrypted", "data": "zz"}]
+    thought = from_openai({"content": "so", "reasoning": "", "reasoning_details": details})
+    assert thought.parts == (
+        OtherPart({"type": "reasoning_details", "reasoning_details": details}),
+        TextPart("so"),
+    )
+
+
 def test_a_reply_of_the_responses_api() -> None:
     """Each item in its place; what is not known stays whole."""
     body: dict[str, Any] = {
@@ -90,6 +113,9 @@ def test_a_reply_of_the_responses_api() -> None:
         OtherPart({"type": "new"}),
     )
     assert calls(found) == [("function", "a", "ls", "{}"), ("custom", "b", "patch", "-x")]
+    open_one = [{"type": "reasoning_text", "text": "in the open"}]
+    bare = from_responses({"output": [{"type": "reasoning", "summary": [], "content": open_one}]})
+    assert bare.thinking == "in the open"
     again = make_view(None, [user("go"), found]).to_responses()
     assert validate_responses.violations(again) == []
     assert again["input"][1]["encrypted_content"] == "gAAAA1"
@@ -110,6 +136,11 @@ def test_a_reply_of_anthropics() -> None:
     assert validate_anthropic.violations(body["messages"], system=None) == []
     search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
     assert from_anthropic({"content": [search]}).parts == (OtherPart(search),)
+    cited = [{"type": "text", "text": "so", "citations": [{"cited_text": "x"}]}]
+    assert from_anthropic({"content": cited}).parts == (
+        TextPart("so"),
+        OtherPart({"type": "citations", "citations": [{"cited_text": "x"}]}),
+    )
 
 
 @pytest.mark.parametrize("snake", [False, True])
@@ -133,10 +164,14 @@ def test_a_reply_of_geminis(*, snake: bool) -> None:
     body = make_view(None, [user("go"), found]).to_gemini(model="gemini-3-pro-preview")
     assert validate_gemini.violations(body, signed=True) == []
     assert body["contents"][1]["parts"][1]["thoughtSignature"] == "c2ln"
-    picture = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
+    assert from_gemini({"candidates": [{"finishReason": "SAFETY"}]}).parts == ()
+    assert from_gemini({"candidates": [{"content": {"role": "model", "parts": None}}]}).parts == ()
+    picture = {"inlineData": {"mimeType": "image/png", "data": "AA-_"}}
+    empty = {"inlineData": {"mimeType": "image/png"}}
+    assert from_gemini({"parts": [empty]}).parts == (OtherPart({"type": "_gemini", **empty}),)
     odd = from_gemini({"parts": [picture, {"executableCode": {"code": "1"}}]})
     assert odd.parts == (
-        ImagePart(MediaUrl("data:image/png;base64,AAAA")),
+        ImagePart(MediaUrl("data:image/png;base64,AA+/")),
         OtherPart({"type": "_gemini", "executableCode": {"code": "1"}}),
     )
 

@@ -44,6 +44,25 @@ def test_a_valid_request_breaks_nothing() -> None:
 
     assert violations(messages, system="Be kind.") == []
     assert violations(messages, system=[TEXT]) == []
+    hour = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    assert violations(messages, system=[{**TEXT, **hour}]) == []
+
+
+@pytest.mark.parametrize("mark", [{}, {"type": "lasting"}, {"type": "ephemeral", "ttl": 5}, 7])
+def test_an_unknown_cache_mark_is_named(mark: object) -> None:
+    """In the messages and in the system prompt."""
+    marked = {**TEXT, "cache_control": mark}
+
+    assert f"turn 0: the cache mark {mark!r} is unknown" in violations([says("user", marked)])
+    found = violations([says("user", TEXT)], system=[marked])
+    assert f"system: the cache mark {mark!r} is unknown" in found
+
+
+def test_thinking_takes_no_cache_mark() -> None:
+    """The block behind it does."""
+    messages = [says("user", TEXT), says("assistant", {**THINKING, **MARK}, {**TEXT, **MARK})]
+
+    assert violations(messages) == ["turn 1: a cache mark at thinking"]
 
 
 @pytest.mark.parametrize(

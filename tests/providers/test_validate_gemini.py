@@ -10,6 +10,7 @@ from minutebook.providers.validate_gemini import violations
 TEXT = {"text": "x"}
 CALL = {"functionCall": {"name": "ls", "args": {}}}
 RESULT = {"functionResponse": {"name": "ls", "response": {"output": "a.py"}}}
+UPLOADED = {"fileData": {"fileUri": "gs://bucket/film.mp4"}}
 PICTURE = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
 
 
@@ -26,7 +27,7 @@ def model(*parts: object) -> dict[str, Any]:
 def test_a_valid_request_breaks_nothing() -> None:
     """Every part that we send, in its place."""
     signed = {**CALL, "thoughtSignature": "c2ln"}
-    contents = [user(TEXT, PICTURE), model(TEXT, signed, CALL), user(RESULT, RESULT)]
+    contents = [user(TEXT, PICTURE, UPLOADED), model(TEXT, signed, CALL), user(RESULT, RESULT)]
     body = {"systemInstruction": {"parts": [TEXT]}, "contents": contents}
     assert violations(body) == []
     assert violations(body, signed=True) == []
@@ -49,6 +50,9 @@ def test_a_valid_request_breaks_nothing() -> None:
         ([user({"text": "x", "score": math.inf})], "strict JSON"),
         ([user({"inlineData": {"mimeType": "image/tiff", "data": "AAAA"}})], "inline data"),
         ([user({"inlineData": {"mimeType": "image/png", "data": "?"}})], "inline data"),
+        ([user({"fileData": {"fileUri": "https://example.org/a.png"}})], "uploaded file"),
+        ([user({"fileData": {}})], "uploaded file"),
+        ([user({"fileData": 7})], "uploaded file"),
         ([user(TEXT), model(CALL), user(TEXT)], "are answered by"),
         ([user(TEXT), model(CALL, CALL), user(RESULT)], "are answered by"),
         ([user(TEXT), model(TEXT), user(RESULT)], "are answered by"),

@@ -13,7 +13,7 @@ from minutebook.providers import (
     validate_gemini,
     validate_responses,
 )
-from minutebook.providers.view import View, make_view, marked
+from minutebook.providers.view import View, make_view, marked, sent_ids
 from tests.providers.histories import (
     CROWDED,
     HISTORIES,
@@ -96,6 +96,8 @@ def test_a_view_grows_only_at_its_end(history: list[Message], step: int, with_se
             "kimi": bodies(view.to_openai(model=KIMI)),
             "anthropic": bodies(anthropic_messages(view)),
             "responses": bodies(view.to_responses()["input"]),
+            "gemini": bodies(view.to_gemini()["contents"]),
+            "gemini 3": bodies(view.to_gemini(model="gemini-3-pro")["contents"]),
         }
         for provider, before in sent.items():
             kept = before[:-1]
@@ -103,6 +105,24 @@ def test_a_view_grows_only_at_its_end(history: list[Message], step: int, with_se
         sent = now
         assert settled <= marked(view)
         settled = marked(view)
+
+
+@given(st.one_of(HISTORIES, CROWDED))
+def test_every_id_of_a_request_is_known_by_the_one_of_the_history(history: list[Message]) -> None:
+    """Each id that is sent stands for one call, in order, and names it as it was stored."""
+    view = make_view(None, history)
+    stored = [
+        made.id for message in history if message.role == "assistant" for made in message.calls
+    ]
+
+    chat = [made["id"] for item in view.to_openai() for made in item.get("tool_calls", ())]
+    blocks = [block for message in anthropic_messages(view) for block in message["content"]]
+    uses = [block["id"] for block in blocks if block["type"] == "tool_use"]
+    items = view.to_responses()["input"]
+    calls = [item["call_id"] for item in items if item["type"] == "function_call"]
+    assert sent_ids(view, "openai") == dict(zip(chat, stored, strict=True))
+    assert sent_ids(view, "anthropic") == dict(zip(uses, stored, strict=True))
+    assert sent_ids(view, "responses") == dict(zip(calls, stored, strict=True))
 
 
 @given(valid_histories())

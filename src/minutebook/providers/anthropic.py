@@ -35,7 +35,7 @@ from minutebook.messages import (
 )
 from minutebook.providers.arguments import as_object
 from minutebook.providers.ciphers import maker_of
-from minutebook.providers.ids import UniqueIds, name_like
+from minutebook.providers.ids import ids_for, name_like
 from minutebook.providers.media import PICTURE_TYPES, data_of, is_http, placeholder
 from minutebook.providers.stated import ERROR_LEAD, NEUTRAL_START
 
@@ -52,12 +52,9 @@ def encode(system_prompt: str | None, messages: Sequence[Message]) -> dict[str, 
     *messages* are those of a view: calls answered in place, ids unique, nothing empty.
     """
     body: dict[str, Any] = {} if system_prompt is None else {"system": system_prompt}
-    ids = UniqueIds()
-    id_of: dict[str, str] = {}
+    id_of = ids_of(messages)
     turns: list[dict[str, Any]] = []
     for message in messages:
-        for call in message.calls if message.role == "assistant" else ():
-            id_of[call.id] = ids.give(name_like(call.id))
         role, blocks = _blocks(message, id_of)
         if turns and turns[-1]["role"] == role:
             turns[-1]["content"] += blocks
@@ -68,6 +65,11 @@ def encode(system_prompt: str | None, messages: Sequence[Message]) -> dict[str, 
     _trim(turns[-1])
     body["messages"] = turns
     return body
+
+
+def ids_of(messages: Sequence[Message]) -> dict[str, str]:
+    """Give the id that each call is sent with."""
+    return ids_for(messages, spelled=name_like)
 
 
 def redacted(part: OtherPart) -> str | None:

@@ -30,7 +30,7 @@ from minutebook.messages import (
     TextPart,
     VideoPart,
 )
-from minutebook.providers.ids import CALL_ID_CHARACTERS_MAX, UniqueIds, name_like
+from minutebook.providers.ids import CALL_ID_CHARACTERS_MAX, ids_for, name_like
 from minutebook.providers.media import (
     PICTURE_TYPES,
     MediaPart,
@@ -77,16 +77,21 @@ def encode(
     return list(_Encoder(kimi=_KIMI.fullmatch(model) is not None).encode(system_prompt, messages))
 
 
+def ids_of(messages: Sequence[Message]) -> dict[str, str]:
+    """Give the id that each call is sent with."""
+    return ids_for(messages, characters_max=CALL_ID_CHARACTERS_MAX)
+
+
 class _Encoder:
     """Spells messages one after the other; holds the ids given and the media to be shown."""
 
     def __init__(self, *, kimi: bool) -> None:
         self._kimi = kimi
-        self._ids = UniqueIds(characters_max=CALL_ID_CHARACTERS_MAX)
         self._id_of: dict[str, str] = {}
         self._shown: list[Item] = []
 
     def encode(self, system_prompt: str | None, messages: Sequence[Message]) -> Iterator[Item]:
+        self._id_of = ids_of(messages)
         if system_prompt is not None:
             yield {"role": "system", "content": system_prompt}
         elif not messages:
@@ -132,7 +137,6 @@ class _Encoder:
         return item
 
     def _call(self, call_id: str, name: str, arguments: str) -> Item:
-        self._id_of[call_id] = self._ids.give(call_id)
         if not (self._kimi and _BUILT_IN.fullmatch(name)):
             name = name_like(name, characters_max=NAME_CHARACTERS_MAX)
         return {

@@ -2,8 +2,10 @@
 
 The rules beyond those of `view`:
 
-- Contents alternate between `user` and `model`: neighbours of one role are one content. The first
-  is a user's, and so is the last; where it would not be, a stated neutral one stands there.
+- Contents alternate between `user` and `model`: neighbours of the user's are one content. The
+  first is a user's, and so is the last; where it would not be, a stated neutral one stands there.
+  It stands between two replies in a row too: the first of them was followed by it when it was the
+  last, and what was sent stays.
 - The results of one batch stand in one user content, directly behind the model's content with
   the calls, in their order, with nothing else in it. What a user says behind them is a content
   of its own; between the two stands a stated neutral reply, for roles alternate.
@@ -14,6 +16,8 @@ The rules beyond those of `view`:
   third generation refuses a call without one; the stated value for calls that another model made
   stands there then.
 - Thinking itself is not sent: the API wants none.
+- Media go along as data, and the address of a file that was uploaded to Google as such; others
+  are named by a text.
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ NEUTRAL_REPLY = "<system>The results are in.</system>"
 """The model content between results and what the user says next."""
 
 NEUTRAL_END = "<system>Go on.</system>"
-"""The user content behind a reply that would otherwise be the last content."""
+"""The user content behind a reply that nobody answered."""
 
 FROM_RESULT = "<system>From the result of the tool {tool}:</system>"
 """What stands before the media of a result."""
@@ -61,6 +65,9 @@ INLINE_TYPES = frozenset(
     | {"video/mp4", "video/mpeg", "video/mov", "video/webm", "video/avi", "video/quicktime"}
 )
 """The media types that the guides to images, audio and video name."""
+
+_UPLOADED = re.compile(r"gs://\S+|https://generativelanguage\.googleapis\.com/\S+/files/\S+")
+"""Addresses of files that were uploaded to Google, which alone the API reads for itself."""
 
 _CHECKS_SIGNATURES = re.compile(r"(?:.*/)?gemini-(?:[3-9]|\d\d)[^/]*", re.IGNORECASE)
 
@@ -125,10 +132,11 @@ class _Encoder:
         if last is None and role == "model":
             self._contents.append({"role": "user", "parts": [{"text": NEUTRAL_START}]})
         elif last is not None and last["role"] == role:
-            if not _answers(last):
+            if role == "user" and not _answers(last):
                 last["parts"] += parts
                 return
-            self._contents.append({"role": "model", "parts": [{"text": NEUTRAL_REPLY}]})
+            between = ("model", NEUTRAL_REPLY) if role == "user" else ("user", NEUTRAL_END)
+            self._contents.append({"role": between[0], "parts": [{"text": between[1]}]})
         self._contents.append({"role": role, "parts": parts})
 
     def _reply(self, message: Message) -> None:
@@ -201,10 +209,17 @@ def _seen(part: Part) -> Content:
             raise AssertionError(part)
 
 
+def is_uploaded(address: str) -> bool:
+    """Tell whether an address is one of a file that was uploaded to Google."""
+    return address.isascii() and _UPLOADED.fullmatch(address) is not None
+
+
 def _medium(part: MediaPart) -> Content:
-    """Give media as data; the API fetches no address but of files that were uploaded to it."""
+    """Give media as data, or as the file that was uploaded; the API fetches no other address."""
     address = address_of(part)
     data = data_of(address)
     if data and data.media_type in INLINE_TYPES:
         return {"inlineData": {"mimeType": data.media_type, "data": data.base64}}
+    if is_uploaded(address):
+        return {"fileData": {"fileUri": address}}
     return {"text": placeholder(part)}

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Callable, Sequence
+
+from minutebook.messages import Message
 
 CALL_ID_CHARACTERS_MAX = 40
 """OpenAI answers 400 `string_above_max_length` to a longer `tool_calls[].id`."""
@@ -47,6 +50,20 @@ class UniqueIds:
             return text
         check = f"{zlib.crc32(text.encode('utf-8', 'replace')):08x}"
         return f"{text[: self._characters_max - len(check) - 1]}-{check}"
+
+
+def ids_for(
+    messages: Sequence[Message],
+    *,
+    characters_max: int | None = None,
+    spelled: Callable[[str], str] = str,
+) -> dict[str, str]:
+    """Give the id that each call of a view is sent with: of the view to of the request.
+
+    *spelled* brings an id into the letters that the API takes.
+    """
+    ids = UniqueIds(characters_max=characters_max)
+    return {call.id: ids.give(spelled(call.id)) for message in messages for call in message.calls}
 
 
 def name_like(text: str, *, characters_max: int | None = None) -> str:

@@ -2,8 +2,12 @@
 
 Each function takes the whole reply or the message in it: a mapping, or an SDK's object. Texts,
 thinking with its signature, calls and what only the provider can read are kept as they came; a
-part of a kind that is not known here is kept whole. Usage is not read: give the reply's own to
-`Session.append(…, usage=…)`.
+part of a kind that is not known here is kept whole. What stands beside a text (citations) or for
+one (a spoken answer) is kept as a part behind it, under its own name. A call without an id gets
+one from its place. Usage is not read: give the reply's own to `Session.append(…, usage=…)`.
+
+Ids of calls are the provider's. A request's own, mapped ids need no mapping back here, since no
+reply names a call of an earlier one: where one has to know them, see `view.sent_ids`.
 """
 
 from __future__ import annotations
@@ -52,8 +56,8 @@ def from_anthropic(reply: object) -> Message:
 def from_gemini(reply: object) -> Message:
     """Read a reply of Gemini's; raises as `from_openai` does.
 
-    A call without an id gets one from its place. Of a batch of calls only the first one's thought
-    signature is kept, as the API gives no other.
+    Of a batch of calls only the first one's thought signature is kept, as the API gives no other.
+    A candidate that was blocked or cut off before its first word gives an empty message.
     """
     return _read(reply, _gemini)
 
@@ -86,8 +90,9 @@ def _chat(body: Body) -> Message:
     item: Body = body["choices"][0]["message"] if "choices" in body else body
     parts: list[Part] = []
     thinking = item.get("reasoning_content") or item.get("reasoning")
-    if isinstance(thinking, str):
+    if isinstance(thinking, str) and thinking:
         parts.append(ThinkPart(thinking))
+    parts += _beside(item, "reasoning_details")
     content = item.get("content")
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
@@ -97,14 +102,31 @@ def _chat(body: Body) -> Message:
         parts += [] if known else [OtherPart(dict(part))]
     if item.get("refusal"):
         parts.append(TextPart(item["refusal"]))
-    return _made(parts, map(_chat_call, item.get("tool_calls") or ()))
+    spoken = item.get("audio") or {}
+    if spoken.get("transcript") and not content:
+        parts.append(TextPart(spoken["transcript"]))
+    parts += [part for key in ("audio", "annotations") for part in _beside(item, key)]
+    calls = list(item.get("tool_calls") or ())
+    if item.get("function_call"):
+        calls.append({"function": item["function_call"]})
+    return _made(parts, [_chat_call(one, number) for number, one in enumerate(calls)])
 
 
-def _chat_call(one: Body) -> ToolCall:
+def _chat_call(one: Body, number: int) -> ToolCall:
+    call_id = one.get("id") or f"call_{number}"
     if one.get("type") == "custom":
-        return _call("custom", one["id"], one["custom"]["name"], one["custom"]["input"])
+        return _call("custom", call_id, one["custom"]["name"], one["custom"]["input"])
     function = one["function"]
-    return _call("function", one["id"], function["name"], function.get("arguments") or "")
+    arguments = function.get("arguments") or ""
+    if isinstance(arguments, Mapping):
+        # Some servers that speak like it give the object instead of its text.
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return _call("function", call_id, function["name"], arguments)
+
+
+def _beside(holder: Body, key: str) -> list[Part]:
+    """Give what stands in a reply under a name of its own, if there is anything."""
+    return [OtherPart({"type": key, key: holder[key]})] if holder.get(key) else []
 
 
 def _responses(body: Body) -> Message:
@@ -113,10 +135,12 @@ def _responses(body: Body) -> Message:
     for item in body["output"]:
         match item["type"]:
             case "message":
-                parts += [_output_part(part) for part in item["content"]]
+                parts += [part for one in item["content"] for part in _output_parts(one)]
             case "reasoning":
-                summary = "\n".join(one["text"] for one in item.get("summary") or ())
-                parts.append(ThinkPart(summary, item.get("encrypted_content") or None))
+                # Models whose reasoning is open give it as content, the others a summary of it.
+                texts = item.get("content") or item.get("summary") or ()
+                said = "\n".join(one["text"] for one in texts)
+                parts.append(ThinkPart(said, item.get("encrypted_content") or None))
             case "function_call":
                 calls.append(_call("function", item["call_id"], item["name"], item["arguments"]))
             case "custom_tool_call":
@@ -126,14 +150,14 @@ def _responses(body: Body) -> Message:
     return _made(parts, calls)
 
 
-def _output_part(part: Body) -> Part:
+def _output_parts(part: Body) -> list[Part]:
     match part["type"]:
         case "output_text":
-            return TextPart(part["text"])
+            return [TextPart(part["text"]), *_beside(part, "annotations")]
         case "refusal":
-            return TextPart(part["refusal"])
+            return [TextPart(part["refusal"])]
         case _:
-            return OtherPart(dict(part))
+            return [OtherPart(dict(part))]
 
 
 def _anthropic(body: Body) -> Message:
@@ -142,7 +166,7 @@ def _anthropic(body: Body) -> Message:
     for block in body["content"]:
         match block["type"]:
             case "text":
-                parts.append(TextPart(block["text"]))
+                parts += [TextPart(block["text"]), *_beside(block, "citations")]
             case "thinking":
                 parts.append(ThinkPart(block["thinking"], block.get("signature") or None))
             case "tool_use":
@@ -154,10 +178,14 @@ def _anthropic(body: Body) -> Message:
 
 
 def _gemini(body: Body) -> Message:
-    content: Body = body["candidates"][0]["content"] if "candidates" in body else body
+    if "candidates" in body:
+        content: Body = body["candidates"][0].get("content") or {}
+        said = content.get("parts") or ()
+    else:
+        said = body["parts"]
     parts: list[Part] = []
     calls: list[ToolCall] = []
-    for part in content["parts"]:
+    for part in said:
         signature = _either(part, "thoughtSignature", "thought_signature")
         asked = _either(part, "functionCall", "function_call")
         if signature and not (asked and calls):
@@ -177,8 +205,11 @@ def _gemini(body: Body) -> Message:
 def _shown(part: Body) -> Part:
     data = _either(part, "inlineData", "inline_data")
     kind = _either(data, "mimeType", "mime_type") if isinstance(data, Mapping) else None
-    if isinstance(kind, str) and kind.startswith("image/"):
-        return ImagePart(MediaUrl(f"data:{kind};base64,{data['data']}"))
+    content = data.get("data") if isinstance(data, Mapping) else None
+    if isinstance(kind, str) and kind.startswith("image/") and isinstance(content, str):
+        # The SDK dumps bytes in the alphabet for addresses, the API takes and gives the other.
+        standard = content.replace("-", "+").replace("_", "/")
+        return ImagePart(MediaUrl(f"data:{kind};base64,{standard}"))
     return OtherPart({"type": "_gemini", **part})
 
 

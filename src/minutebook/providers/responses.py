@@ -26,7 +26,7 @@ from minutebook.messages import (
     VideoPart,
 )
 from minutebook.providers.ciphers import maker_of
-from minutebook.providers.ids import UniqueIds, name_like
+from minutebook.providers.ids import ids_for, name_like
 from minutebook.providers.media import PICTURE_TYPES, data_of, is_http, placeholder
 from minutebook.providers.stated import NEUTRAL_START
 
@@ -46,15 +46,15 @@ def encode(system_prompt: str | None, messages: Sequence[Message]) -> dict[str, 
     *messages* are those of a view: calls answered in place, ids unique, nothing empty.
     """
     body: dict[str, Any] = {} if system_prompt is None else {"instructions": system_prompt}
-    ids = UniqueIds(characters_max=CALL_ID_CHARACTERS_MAX)
-    id_of: dict[str, str] = {}
-    items: list[Item] = []
-    for message in messages:
-        for call in message.calls:
-            id_of[call.id] = ids.give(call.id)
-        items += _items(message, id_of)
+    id_of = ids_of(messages)
+    items = [item for message in messages for item in _items(message, id_of)]
     body["input"] = items or [_spoken("user", [_text(NEUTRAL_START)])]
     return body
+
+
+def ids_of(messages: Sequence[Message]) -> dict[str, str]:
+    """Give the id that each call is sent with."""
+    return ids_for(messages, characters_max=CALL_ID_CHARACTERS_MAX)
 
 
 def _items(message: Message, id_of: dict[str, str]) -> Iterator[Item]:

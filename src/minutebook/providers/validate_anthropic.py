@@ -138,6 +138,7 @@ def _reply(blocks: Sequence[Block], used: set[str], *, last: bool) -> Iterator[s
 def _block(block: Block, place: str) -> Iterator[str]:
     """Check one block by itself."""
     kind = block.get("type")
+    yield from _mark(block)
     if kind not in _BLOCKS[place]:
         yield f"a block of type {kind!r} is not allowed in {place}"
     elif kind == "text":
@@ -215,6 +216,7 @@ def _system(system: object) -> Iterator[str]:
         return
     for block in blocks:
         yield from _text(block)
+        yield from _mark(block)
 
 
 def _is_blocks(content: object) -> TypeGuard[list[Block]]:
@@ -224,6 +226,19 @@ def _is_blocks(content: object) -> TypeGuard[list[Block]]:
         and bool(content)
         and all(isinstance(block, Mapping) for block in content)
     )
+
+
+def _mark(block: Block) -> Iterator[str]:
+    mark = block.get("cache_control")
+    if mark is None:
+        return
+    # Guide to prompt caching: "Thinking blocks cannot be explicitly marked".
+    if block.get("type") in _THINKING:
+        yield "a cache mark at thinking"
+    # Reference, CacheControlEphemeral: `type` is "ephemeral", `ttl` 5 minutes or an hour.
+    fits = isinstance(mark, Mapping) and mark.get("type") == "ephemeral"
+    if not fits or mark.get("ttl", "5m") not in ("5m", "1h"):
+        yield f"the cache mark {mark!r} is unknown"
 
 
 def _marks(value: object) -> int:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from minutebook.providers.gemini import INLINE_TYPES
+from minutebook.providers.gemini import INLINE_TYPES, is_uploaded
 from minutebook.providers.media import data_of
 from minutebook.providers.strict_json import problem_of
 
@@ -119,6 +119,11 @@ def _part(part: object, role: str) -> Iterator[str]:
         data = data_of(f"data:{blob.get('mimeType')};base64,{blob.get('data')}")
         if data is None or data.media_type not in INLINE_TYPES:
             yield "inline data is no base64, or of an unknown type"
+    else:
+        # Reference, FileData: fileUri is required; guide to files: of a file that was uploaded.
+        uri = value.get("fileUri") if isinstance(value, Mapping) else None
+        if not isinstance(uri, str) or not is_uploaded(uri):
+            yield "file data without the address of an uploaded file"
 
 
 def _named(value: object, key: str) -> Iterator[str]:

@@ -27,7 +27,7 @@ a view grows only at its end, given `settled`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, structs
 
@@ -89,6 +89,8 @@ class View(Struct, frozen=True, kw_only=True):
     """Messages as they were wherever they could be sent so, with their `seq`."""
     marked: frozenset[tuple[int, str]] = frozenset()
     """See `marked`."""
+    renamed: tuple[tuple[str, str], ...] = ()
+    """The calls whose ids were changed: the id in the view, and in the history."""
 
     def to_openai(self, *, model: str = "") -> list[dict[str, Any]]:
         """Give the `messages` of an OpenAI Chat Completions request, system prompt first.
@@ -132,6 +134,17 @@ def marked(view: View) -> frozenset[tuple[int, str]]:
     return view.marked
 
 
+def sent_ids(view: View, api: Literal["openai", "responses", "anthropic"]) -> dict[str, str]:
+    """Say which call of the history each call id of a request stands for: sent to stored.
+
+    Where results are found by the ids of a request (a loop that runs the calls that it reads
+    there), they have to be appended under the stored ones. Gemini is sent no ids.
+    """
+    spelled = {"openai": chat, "responses": responses, "anthropic": anthropic}[api].ids_of
+    stored = dict(view.renamed)
+    return {sent: stored.get(known, known) for known, sent in spelled(view.messages).items()}
+
+
 def make_view(
     system_prompt: str | None,
     history: Sequence[Message],
@@ -157,7 +170,12 @@ def make_view(
                 messages.append(kept)
                 messages.extend(calls.results(index))
     prompt = clean(system_prompt) if system_prompt and system_prompt.strip() else None
-    return View(system_prompt=prompt, messages=tuple(messages), marked=frozenset(calls.marked))
+    return View(
+        system_prompt=prompt,
+        messages=tuple(messages),
+        marked=frozenset(calls.marked),
+        renamed=tuple(calls.renamed),
+    )
 
 
 class _Calls:
@@ -172,6 +190,7 @@ class _Calls:
         self._calls: dict[int, tuple[ToolCall, ...]] = {}
         self._seqs = _seqs(history)
         self._cut_off: set[Call] = set()
+        self.renamed: list[tuple[str, str]] = []
         self.late: dict[int, Call] = {}
         """Results that may not take the place of a marked one: index to call."""
         self.marked: set[tuple[int, str]] = set()
@@ -197,7 +216,10 @@ class _Calls:
                 if not arguments.whole:
                     self._cut_off.add((index, number))
                 function = Function(clean(call.name), arguments.text)
-                named.append(ToolCall("function", ids.give(wanted, str(seq)), function))
+                call_id = ids.give(wanted, str(seq))
+                if call_id != call.id:
+                    self.renamed.append((call_id, call.id))
+                named.append(ToolCall("function", call_id, function))
             self._calls[index] = tuple(named)
 
     def _stays(self, key: Call) -> int | None:
