@@ -151,3 +151,27 @@ def test_every_variable_is_named() -> None:
     assert named(text) >= OTHER_VARIABLES
     examples = {name for name in named(text) if name.startswith("MINUTEBOOK_") and "=" not in name}
     assert examples - {"MINUTEBOOK_"} <= VARIABLES.keys() | OTHER_VARIABLES
+
+
+def outline(text: str) -> dict[str, object]:
+    """Give what two languages of one page have in common."""
+    outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    return {
+        "code": re.findall(r"```.*?```", text, re.DOTALL),
+        "headings": [len(marks) for marks in re.findall(r"^(#+) ", outside, re.MULTILINE)],
+        "links": [link for link in re.findall(r"\]\(([^)]+)\)", outside) if "README" not in link],
+        "rows": len(re.findall(r"^\|", outside, re.MULTILINE)),
+        "items": len(re.findall(r"^- ", outside, re.MULTILINE)),
+        "numbers": sorted(re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", outside)),
+    }
+
+
+def test_the_chinese_readme_keeps_step_with_the_english_one() -> None:
+    """The same code, headings, links, tables and figures; the words are Chinese."""
+    english, chinese = (
+        (ROOT / name).read_text("utf-8") for name in ("README.md", "README.zh-CN.md")
+    )
+
+    assert outline(chinese) == outline(english)
+    assert len(re.findall(r"[\u4e00-\u9fff]", chinese)) > 800
+    assert re.findall(r"[\u4e00-\u9fff]", english.replace("简体中文", "")) == []
