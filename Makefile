@@ -84,15 +84,18 @@ endif
 test: $(TEST)/.stamp $(if $(filter all,$(EXTRAS_NAME)),browser) ## run the whole suite with coverage; EXTRAS= without the extras
 	@$(PYTEST) $(COVERAGE)
 
-# Debian's Chromium, for the tests of the viewer: where it may not be installed they are skipped.
+# Debian's Chromium and Prometheus, for the tests of the viewer and of the meters: where they may
+# not be installed those tests are skipped.
 browser:
-	@command -v chromium > /dev/null || { \
+	@command -v chromium > /dev/null && command -v promtool > /dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	    echo 'make: installing Chromium, in which the viewer is tested'; \
-	    apt-get install --yes -qq chromium fonts-wqy-zenhei > /dev/null 2>&1; \
+	    echo 'make: installing Chromium and Prometheus, which the tests use'; \
+	    apt-get install --yes -qq chromium fonts-wqy-zenhei prometheus > /dev/null 2>&1; \
 	  fi; \
 	  command -v chromium > /dev/null || \
-	    echo 'make: no Chromium: the viewer is not tested in a browser (apt install chromium)' >&2; }
+	    echo 'make: no Chromium: the viewer is not tested in a browser (apt install chromium)' >&2; \
+	  command -v promtool > /dev/null || \
+	    echo 'make: no Prometheus: rules and dashboard are not tested (apt install prometheus)' >&2; }
 
 test-crash: $(TEST)/.stamp ## run the crash tests alone, and search longer
 	@MINUTEBOOK_CRASH=long $(PYTEST) -m crash

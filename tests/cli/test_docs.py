@@ -10,7 +10,7 @@ from minutebook.cli import app as program
 from tests.cli.reference import MARK, PAGE, reference
 from tests.cli.support import make_session, make_transcript, run_json
 
-OPEN = {"by_role", "by_kind", "counts"}
+OPEN = {"by_role", "by_kind", "by_trigger", "by_step", "by_model", "counts"}
 """Values whose keys are names of what there is, not of the format."""
 
 
@@ -62,6 +62,7 @@ def outputs(folder: Path) -> dict[str, Any]:
     for name in ("inspect", "checkpoints", "rotations", "verify", "gc"):
         found[name] = run_json(name, folder)
     found["sessions"] = run_json("sessions", folder.parent)
+    found["stats"] = run_json("stats", folder.parent, "--by", "day")
     found["repair"] = run_json("repair", folder)
     return found
 

@@ -30,13 +30,14 @@ def test_the_command_line_says_what_is_served(served: list[Any], tmp_path: Path)
         '[gateway]\nwindow = 5\nredact = true\n[gateway.upstream]\nopenai = "http://f"\n'
     )
 
-    told = run("serve", "--config", str(file), "--window", "9", "--root", "r").stderr
+    told = run("serve", "--config", str(file), "--window", "9", "--root", "r", "--metrics").stderr
 
     assert "serving on http://127.0.0.1:8377 for openai" in told
 
     (settings,) = served
     assert (settings.window, settings.redact, settings.root) == (9, True, "r")
     assert settings.upstream == {"openai": "http://f"}
+    assert settings.metrics
 
 
 def test_an_address_that_others_reach_is_said(served: list[Any]) -> None:

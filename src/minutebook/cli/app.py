@@ -25,6 +25,7 @@ from minutebook.cli import (
     rewinding,
     serving,
     showing,
+    stating,
     storing,
     viewing,
 )
@@ -47,6 +48,7 @@ SECTIONS: tuple[tuple[str, tuple[tuple[Command, tuple[str, ...]], ...]], ...] = 
             (rewinding.checkpoints, ("checkpoints PATH",)),
             (rewinding.rotations, ("rotations PATH",)),
             (storing.sessions, ("sessions ROOT", "sessions ROOT --json")),
+            (stating.stats, ("stats ROOT", "stats ROOT --by day", "stats ROOT --json")),
             (viewing.view, ("view PATH", "view ROOT --allow-write")),
         ),
     ),

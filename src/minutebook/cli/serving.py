@@ -58,6 +58,9 @@ WindowOption = Annotated[
 RedactOption = Annotated[
     bool, typer.Option("--redact", help="Keep secrets out of what is written.")
 ]
+MetricsOption = Annotated[
+    bool, typer.Option("--metrics", help="Answer /metrics for Prometheus; needs the extra.")
+]
 BareOption = Annotated[
     bool, typer.Option("--no-sessions", help="Pass everything through and keep nothing.")
 ]
@@ -73,6 +76,7 @@ def serve(
     host: HostOption = None,
     window: WindowOption = None,
     redact: RedactOption = False,
+    metrics: MetricsOption = False,
     no_sessions: BareOption = False,
 ) -> None:
     """Serve agents over HTTP and send on what fits.
@@ -91,6 +95,7 @@ def serve(
         hosts=tuple(host or ()) or None,
         window=window,
         redact=redact or None,
+        metrics=metrics or None,
         sessions=False if no_sessions else None,
     )
     if not is_loopback(settings.address[0]):

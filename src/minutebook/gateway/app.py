@@ -33,6 +33,7 @@ from minutebook.gateway.http import (
     read_body,
     read_scope,
 )
+from minutebook.gateway.metering import PAGE, make_metrics, measure
 from minutebook.gateway.passing import Passing
 from minutebook.gateway.settings import Settings, refusal
 from minutebook.gateway.wires import Route, route_of
@@ -61,7 +62,8 @@ class Gateway:
     def __init__(self, settings: Settings) -> None:
         """Take checked settings; the lifespan opens and closes what is needed."""
         self.settings = settings
-        self.book = Book(settings)
+        self.metrics = make_metrics(settings)
+        self.book = Book(settings, self.metrics)
         self.doubts: Counter[str] = Counter()
         self.requests = 0
         self._active = 0
@@ -181,6 +183,9 @@ class Gateway:
             }
             await answer(send, 200 if fine else 503, msgspec.json.encode(told), JSON_ONLY)
             return True
+        if request.path == "/metrics" and self.metrics is not None:
+            await answer(send, 200, self.metrics.page(), PAGE)
+            return True
         if not request.path.startswith("/sessions/"):
             return False
         found = _EXPLAIN.fullmatch(request.path)
@@ -247,6 +252,8 @@ class Gateway:
             for why in exchange.doubts:
                 self.doubt(why)
             await passing.recorded(exchange, body, self.doubt)
+        if self.metrics is not None:
+            await measure(self.metrics, exchange.facts)
 
     def _asked(self, request: Request, route: Route, body: bytes) -> Asked | None:
         """Read a model call; None for what passes through untouched."""

@@ -16,12 +16,13 @@ import secrets
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 from msgspec import Struct
 
 import minutebook
+from minutebook.companions import Companions
 from minutebook.errors import MinutebookError, StoreError
 from minutebook.gateway import chains
 from minutebook.gateway.asking import Asked
@@ -30,6 +31,9 @@ from minutebook.gateway.redaction import Redactor
 from minutebook.gateway.settings import Settings
 from minutebook.gateway.tracks import Line, Position, Track, Tracks, common_depth, decide
 from minutebook.messages import Message
+
+if TYPE_CHECKING:
+    from minutebook.metrics.collecting import Metrics
 
 KEY_NAME = "gateway.key"
 INDEX_NAME = "index.jsonl"
@@ -118,8 +122,9 @@ class Lease:
 class Book:
     """All sessions below a root. Belongs to one event loop."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, metrics: Metrics | None = None) -> None:
         self.settings = settings
+        self.metrics = metrics
         self.root = Path(settings.root)
         self.tracks = Tracks()
         self.held: OrderedDict[str, Held] = OrderedDict()
@@ -299,17 +304,9 @@ class Book:
     async def opened(self, held: Held, asked: Asked) -> minutebook.Session:
         """Give the session, opened if it is not. Call it with the lock held."""
         if held.session is None:
-            settings = self.settings
-            session = await held.exits.enter_async_context(
-                minutebook.open(
-                    self.root / held.track.session,
-                    window=settings.window,
-                    model=asked.model or None,
-                    preset=settings.preset,
-                    durability=settings.durability,
-                )
-            )
-            held.session = session
+            path = self.root / held.track.session
+            opening = _opened(path, self.settings, asked.model, self.metrics)
+            held.session = session = await held.exits.enter_async_context(opening)
             await self._agreed(held, session)
             held.compacted = is_compacted(session)
         return held.session
@@ -455,6 +452,24 @@ def is_clients(message: Message) -> bool:
 
 def _new_name() -> str:
     return f"chain-{secrets.token_hex(16)}"
+
+
+@contextlib.asynccontextmanager
+async def _opened(
+    path: Path, settings: Settings, model: str, metrics: Metrics | None
+) -> AsyncIterator[minutebook.Session]:
+    """Open a session, and let metrics listen to it if there are any."""
+    async with minutebook.open(
+        path,
+        window=settings.window,
+        model=model or None,
+        preset=settings.preset,
+        durability=settings.durability,
+        companions=Companions() if metrics is None else metrics.companions(),
+    ) as session:
+        if metrics is not None:
+            metrics.opened(session.problems)
+        yield session
 
 
 async def _closed(held: Held) -> None:

@@ -36,6 +36,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     durability: Literal["disk", "process"] = "disk"
     redact: bool = False
     ask_usage: bool = False
+    metrics: bool = False
+    """Whether `/metrics` is answered; needs the extra `metrics`."""
     body_bytes_max: int = 64 << 20
     header_bytes_max: int = 64 << 10
     requests_max: int = 512
@@ -79,7 +81,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self
 
 
-_OURS = frozenset(("v1", "sessions", "health", "ready"))
+_OURS = frozenset(("v1", "sessions", "health", "ready", "metrics"))
 
 
 def make_settings(values: Mapping[str, Any]) -> Settings:
