@@ -111,6 +111,7 @@ SURFACES = {
     "lab",
     "recall",
     "testing",
+    "chat",
     "viewer",
 }
 

@@ -13,7 +13,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 LINES_MAX = 30
 
 
-NAMES = ("openai_agents_session", "mcp_client", "langchain_agent", "claude_agent_store")
+NAMES = (
+    "openai_agents_session",
+    "mcp_client",
+    "langchain_agent",
+    "langchain_history",
+    "claude_agent_store",
+)
 
 
 def test_an_example_is_read_at_a_glance() -> None:
@@ -53,6 +59,19 @@ def test_the_langchain_agent_keeps_the_conversation(tmp_path: Path) -> None:
     with minutebook.open_sync(tmp_path, mode="r") as book:
         texts = [message.text for message in book.context.history]
     assert texts == ["What time is it?", "noon"]
+
+
+def test_the_langchain_history_goes_on(tmp_path: Path) -> None:
+    """What was said before stands in the session, in order."""
+    pytest.importorskip("langchain", reason="needs the extra langchain")
+    from examples.langchain_history import say
+
+    model = langchain_model(["one", "two"])
+    assert say("First?", folder=str(tmp_path), model=model) == "one"
+    assert say("Second?", folder=str(tmp_path), model=model) == "two"
+    with minutebook.open_sync(tmp_path, mode="r") as book:
+        texts = [message.text for message in book.context.history]
+    assert texts == ["First?", "one", "Second?", "two"]
 
 
 async def test_the_store_tells_what_was_said(tmp_path: Path) -> None:

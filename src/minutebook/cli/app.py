@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from minutebook.cli import (
+    chatting,
     compacting,
     configuring,
     exporting,
@@ -103,8 +104,9 @@ SECTIONS: tuple[tuple[str, tuple[tuple[Command, tuple[str, ...]], ...]], ...] = 
     ),
     ("Set up", ((configuring.config, ("config show", "config check minutebook.toml")),)),
     (
-        "Stand between",
+        "Talk, and stand between",
         (
+            (chatting.chat, ("chat --model gpt-5", "chat --resume PATH --allow read,run")),
             (serving.serve, ("serve --upstream openai=https://HOST",)),
             (mcp_serving.mcp, ("mcp ROOT", "mcp ROOT --http 127.0.0.1:8378")),
         ),

@@ -1,6 +1,6 @@
 """LangChain: a chat message history that gives what fits and keeps every word.
 
-RunnableWithMessageHistory(model, lambda name: chat_history(f"sessions/{name}", window=200_000))
+history = chat_history("sessions/first", window=200_000)
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ def chat_history(path: str | os.PathLike[str], **options: Any) -> BaseChatMessag
 
     async def fitted() -> list[Any]:
         async with minutebook.open(path, **options) as book:
+            if not book.context.history:
+                return []
             await book.checkpoint()
             known = book.settings.known_window()
             view = book.view() if known is None else await book.fit()
