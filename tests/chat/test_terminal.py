@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.chat.endpoint import make_endpoint
 from minutebook.chat.terminal import _decided, hold
-from minutebook.testing.scripted import Answer, Call, Failure
+from minutebook.testing.scripted import Answer, Call, Failure, Step
 from minutebook.testing.server import ProviderServer
 
 pytest.importorskip("openai", reason="needs the extra openai")
@@ -45,7 +45,7 @@ def test_lines_are_said_commands_done_and_failures_told(
 ) -> None:
     """A failure ends its turn alone; the end of the input ends the chat."""
     call = Call(name="run", arguments='{"command": "echo made"}')
-    steps = [Answer(calls=(call,)), "Done.", Failure(status=401, message="no")]
+    steps: list[Step | str] = [Answer(calls=(call,)), "Done.", Failure(status=401, message="no")]
     typed(monkeypatch, "do it", "y", "", "/context", "and more")
     with ProviderServer(steps) as server:
         held(tmp_path, server)
