@@ -15,9 +15,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Take what would be served."""
     found: list[Any] = []
 
-    def take(settings: Any, listens: Callable[[], None]) -> None:
+    def take(settings: Any, listens: Callable[[str], None]) -> None:
         found.append(settings)
-        listens()
+        listens("/ui/?token=t" if settings.ui else "")
 
     monkeypatch.setattr(serving, "run_gateway", take)
     return found
@@ -30,8 +30,11 @@ def test_the_command_line_says_what_is_served(served: list[Any], tmp_path: Path)
         '[gateway]\nwindow = 5\nredact = true\n[gateway.upstream]\nopenai = "http://f"\n'
     )
 
-    told = run("serve", "--config", str(file), "--window", "9", "--root", "r", "--metrics").stderr
+    told = run(
+        "serve", "--config", str(file), "--window", "9", "--root", "r", "--metrics", "--ui"
+    ).stderr
 
+    assert "the sessions are at http://127.0.0.1:8377/ui/?token=t" in told
     assert "serving on http://127.0.0.1:8377 for openai" in told
 
     (settings,) = served

@@ -61,6 +61,9 @@ RedactOption = Annotated[
 MetricsOption = Annotated[
     bool, typer.Option("--metrics", help="Answer /metrics for Prometheus; needs the extra.")
 ]
+UiOption = Annotated[
+    bool, typer.Option("--ui", help="Show the sessions at /ui, to look at; needs the extra viewer.")
+]
 BareOption = Annotated[
     bool, typer.Option("--no-sessions", help="Pass everything through and keep nothing.")
 ]
@@ -77,6 +80,7 @@ def serve(
     window: WindowOption = None,
     redact: RedactOption = False,
     metrics: MetricsOption = False,
+    ui: UiOption = False,
     no_sessions: BareOption = False,
 ) -> None:
     """Serve agents over HTTP and send on what fits.
@@ -96,12 +100,19 @@ def serve(
         window=window,
         redact=redact or None,
         metrics=metrics or None,
+        ui=ui or None,
         sessions=False if no_sessions else None,
     )
     if not is_loopback(settings.address[0]):
         say(f"{settings.listen} can be reached by others; they need the token")
     names = ", ".join(sorted(settings.upstream))
-    run_gateway(settings, lambda: say(f"serving on http://{settings.listen} for {names}"))
+
+    def listens(first: str) -> None:
+        say(f"serving on http://{settings.listen} for {names}")
+        if first:
+            say(f"the sessions are at http://{settings.listen}{first}")
+
+    run_gateway(settings, listens)
 
 
 def upstreams(words: list[str]) -> dict[str, str] | None:

@@ -36,6 +36,7 @@ from minutebook.gateway.http import (
 from minutebook.gateway.metering import PAGE, make_metrics, measure
 from minutebook.gateway.passing import Passing
 from minutebook.gateway.settings import Settings, refusal
+from minutebook.gateway.watching import is_for_ui, make_ui
 from minutebook.gateway.wires import Route, route_of
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Gateway:
         self.settings = settings
         self.metrics = make_metrics(settings)
         self.book = Book(settings, self.metrics)
+        self.ui = make_ui(settings)
         self.doubts: Counter[str] = Counter()
         self.requests = 0
         self._active = 0
@@ -73,6 +75,8 @@ class Gateway:
         """Serve one connection's scope."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
+        elif scope["type"] == "http" and self.ui is not None and is_for_ui(scope["path"]):
+            await self.ui.app(scope, receive, send)
         elif scope["type"] == "http":
             await self._serve(read_scope(scope), receive, send)
 

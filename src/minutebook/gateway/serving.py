@@ -69,15 +69,19 @@ def bound(settings: Settings) -> socket.socket:
     return made
 
 
-def serve(settings: Settings, listens: Callable[[], None]) -> None:
-    """Serve until a signal says to stop; *listens* is called once clients may connect.
+def serve(settings: Settings, listens: Callable[[str], None]) -> None:
+    """Serve until a signal says to stop.
+
+    *listens* is called once clients may connect, with the path at which the viewer is; empty
+    without one.
 
     Raises:
         ConfigError: If the extra is not installed.
         OSError: If the address is taken.
     """
-    server = make_server(Gateway(settings))
+    gateway = Gateway(settings)
+    server = make_server(gateway)
     with bound(settings) as listening:
         listening.listen(BACKLOG)
-        listens()
+        listens("" if gateway.ui is None else gateway.ui.first)
         server.run(sockets=[listening])

@@ -38,6 +38,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ask_usage: bool = False
     metrics: bool = False
     """Whether `/metrics` is answered; needs the extra `metrics`."""
+    ui: bool = False
+    """Whether `/ui` shows the sessions; needs the extra `viewer`."""
     body_bytes_max: int = 64 << 20
     header_bytes_max: int = 64 << 10
     requests_max: int = 512
@@ -81,7 +83,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self
 
 
-_OURS = frozenset(("v1", "sessions", "health", "ready", "metrics"))
+_OURS = frozenset(("v1", "sessions", "health", "ready", "metrics", "ui"))
 
 
 def make_settings(values: Mapping[str, Any]) -> Settings:
