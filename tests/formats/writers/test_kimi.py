@@ -4,6 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
+from minutebook.formats.kimi import read_native
+from minutebook.formats.source import Source
 from minutebook.formats.writers.kimi import WRITER
 from minutebook.messages import Message, OtherPart, TextPart, replace, user
 from minutebook.providers.view import UNKNOWN_OUTCOME
@@ -38,7 +40,8 @@ def test_any_records_can_be_written(records: list[Record]) -> None:
 
     assert all(count > 0 for count in written.lost.values())
     if any(isinstance(record, Message) for record in records) and not written.lost.get("messages"):
-        kept = back(WRITER, records).sent
+        # By its own reader: a file of one system message may be anybody's.
+        kept = read_native(Source(written.data), 0).sent
         assert len(pair(kept).results) == sum(
             len(message.calls) for message in kept if message.role == "assistant"
         )
