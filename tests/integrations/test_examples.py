@@ -19,6 +19,7 @@ NAMES = (
     "langchain_agent",
     "langchain_history",
     "claude_agent_store",
+    "pydantic_ai_capability",
 )
 
 
@@ -72,6 +73,21 @@ def test_the_langchain_history_goes_on(tmp_path: Path) -> None:
     with minutebook.open_sync(tmp_path, mode="r") as book:
         texts = [message.text for message in book.context.history]
     assert texts == ["First?", "one", "Second?", "two"]
+
+
+async def test_the_pydantic_ai_agent_keeps_the_conversation(tmp_path: Path) -> None:
+    """The task, the call, its result and the answer are in the session afterwards."""
+    pytest.importorskip("pydantic_ai", reason="needs the extra pydantic-ai")
+    from pydantic_ai.models.test import TestModel
+
+    from examples.pydantic_ai_capability import work
+
+    model = TestModel(custom_output_text="noon")
+    assert await work("What time is it?", folder=str(tmp_path), model=model) == "noon"
+    async with minutebook.open(tmp_path, mode="r") as book:
+        history = [m for m in book.context.history if m.origin != "checkpoint"]
+    assert [m.text for m in history] == ["What time is it?", "", "It is noon.", "noon"]
+    assert [call.name for call in history[1].tool_calls or ()] == ["now"]
 
 
 async def test_the_store_tells_what_was_said(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ async def test_what_is_added_is_given_back(tmp_path: Path) -> None:
     history.add_messages([core.HumanMessage("Read a."), core.AIMessage("", tool_calls=[call])])
     await history.aadd_messages([core.ToolMessage("its text", tool_call_id="c1")])
 
-    given = await chat_history(tmp_path).aget_messages()
+    given: list[Any] = await chat_history(tmp_path).aget_messages()
 
     assert [one.type for one in given] == ["human", "ai", "tool"]
     assert given[1].tool_calls[0]["args"] == {"path": "a"}
